@@ -22,6 +22,7 @@ from .conftest import User
 from .terminal import PATIENCE, Terminal
 
 KEY = "sk-ant-0123456789"
+READ = Turn("I look.", calls=(("c1", "Read", {"file_path": "notes.txt"}),))
 EDIT = Turn(
     "I change it.", calls=(("c2", "Edit", {"file_path": "notes.txt", "old_string": "tea", "new_string": "milk"}),)
 )
@@ -72,12 +73,12 @@ async def test_a_change_is_shown_asked_about_and_made(user: User) -> None:
         assert (user.here / "notes.txt").read_text() == "tea\nbread\n"
         terminal.types("y\n")
 
-    async with loopback(EDIT, DONE) as server:
+    async with loopback(READ, EDIT, DONE) as server:
         terminal, code = await at_terminal(user, server, scene, "run", "buy milk")
     assert (code, (user.here / "notes.txt").read_text()) == (0, "milk\nbread\n")
     after = terminal.screen.partition("[l]ater > y\n")[2].splitlines()
     assert after[:3] == ["● edit notes.txt", "  modified notes.txt (+1 -1)", "It is done."]
-    assert after[3].startswith("2 rounds · 20 tokens in · 10 out · cost not known · ")
+    assert after[3].startswith("3 rounds · 30 tokens in · 15 out · cost not known · ")
     assert after[4] == f'Continue:  dragoman run --resume {record(user).stem[:8]} "what to do next"'
     assert len(after) == 5
     assert "\x1b[32m  +milk\x1b[0m" in terminal.raw
@@ -127,7 +128,7 @@ async def test_two_questions_come_one_after_the_other_and_nothing_writes_between
         terminal.types("n\n")
 
     both = Turn("Both.", calls=(*EDIT.calls, *FAIL.calls))
-    async with loopback(both, DONE) as server:
+    async with loopback(READ, both, DONE) as server:
         terminal, code = await at_terminal(user, server, scene, "run", "go")
     assert code == 0
     assert "[a]lways (run_command, any command), [l]ater > n\n" in terminal.screen
@@ -140,7 +141,7 @@ async def test_what_was_typed_before_a_question_does_not_answer_it(user: User) -
         terminal.sees("[l]ater > ")
         terminal.types("n\n")
 
-    async with loopback(EDIT, DONE) as server:
+    async with loopback(READ, EDIT, DONE) as server:
         _, code = await at_terminal(user, server, scene, "run", "go")
     assert (code, (user.here / "notes.txt").read_text()) == (0, "tea\nbread\n")
 
@@ -155,7 +156,7 @@ async def test_an_answer_put_off_is_given_in_another_process(user: User) -> None
         terminal.sees("[l]ater > ")
         terminal.types("y\n")
 
-    async with loopback(EDIT, DONE) as server:
+    async with loopback(READ, EDIT, DONE) as server:
         terminal, code = await at_terminal(user, server, later, "run", "go")
         assert code == 8
         assert "These calls wait for your approval:\n  c2  edit notes.txt\n" in terminal.screen
@@ -169,10 +170,10 @@ async def test_a_task_from_a_pipe_leaves_the_keyboard_for_answers(user: User) ->
         terminal.types("y\n")
 
     reading, writing = os.pipe()
-    async with loopback(EDIT, DONE) as server:
+    async with loopback(READ, EDIT, DONE) as server:
         _, code = await at_terminal(user, server, scene, "run", "-", stdin=b"buy milk", stdout=writing)
     os.close(writing)
-    assert (code, os.read(reading, 65536)) == (0, b"I change it.\nIt is done.\n")
+    assert (code, os.read(reading, 65536)) == (0, b"I look.\nI change it.\nIt is done.\n")
     os.close(reading)
     assert (user.here / "notes.txt").read_text() == "milk\nbread\n"
 
@@ -217,7 +218,7 @@ async def test_ctrl_c_at_a_question_is_no_answer(user: User) -> None:
         terminal.sees("[l]ater > ")
         terminal.types("\x03")
 
-    async with loopback(EDIT) as server:
+    async with loopback(READ, EDIT) as server:
         terminal, code = await at_terminal(user, server, scene, "run", "go")
     assert (code, (user.here / "notes.txt").read_text()) == (130, "tea\nbread\n")
     assert "\nerror: interrupted\nContinue:" in terminal.screen
@@ -253,7 +254,7 @@ async def test_a_question_shows_the_whole_command_however_narrow_the_terminal(us
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 async def test_without_colour_nothing_is_coloured(user: User, environ: dict[str, str]) -> None:
-    async with loopback(EDIT, FAIL, DONE) as server:
+    async with loopback(READ, EDIT, FAIL, DONE) as server:
         terminal, code = await at_terminal(user, server, watch, "run", "--yes", "go", environ=environ)
     assert (code, COLOUR.findall(terminal.raw)) == (0, [])
     assert "  +milk\n" in terminal.screen
@@ -482,7 +483,7 @@ async def test_a_change_that_became_another_while_it_was_read_is_asked_about_aga
         terminal.sees("   secret\n  -tea\n  +milk\nAllow it?")
         terminal.types("n\n")
 
-    async with loopback(EDIT, DONE) as server:
+    async with loopback(READ, EDIT, DONE) as server:
         _, code = await at_terminal(user, server, scene, "run", "go")
     assert (code, (user.here / "notes.txt").read_text()) == (0, "secret\ntea\n")
 
