@@ -17,7 +17,7 @@ from tests.engine.loopback import Heard, Turn, loopback
 from .conftest import User
 from .terminal import Terminal
 from .test_chat import chats
-from .test_run_terminal import DONE, EDIT, at_terminal
+from .test_run_terminal import DONE, EDIT, READ, at_terminal
 
 HELLO = Turn("Hello you.")
 
@@ -70,7 +70,7 @@ async def test_what_is_typed_during_an_answer_is_sent_after_it_and_answers_no_qu
         terminal.sees("> begun")
         terminal.types("\x15/exit\r")
 
-    async with loopback(EDIT, DONE) as server:
+    async with loopback(READ, EDIT, DONE) as server:
         _, code = await at_terminal(user, server, scene, "chat")
     assert (code, (user.here / "notes.txt").read_text()) == (0, "milk\nbread\n")
     async with loopback(HELLO, Turn("Hello again.")) as server:
@@ -110,7 +110,7 @@ async def test_undo_takes_back_exactly_the_last_turn_that_changed_files(user: Us
     (user.here / "notes.txt").write_bytes(b"tea\r\nbread\r\n")
     write = Turn("I write.", calls=(("c1", "Write", {"file_path": "new.txt", "content": "new"}),))
     more = Turn("And more.", calls=(("c2", "Bash", {"command": "echo x > by_command"}),))
-    async with loopback(EDIT, write, more, DONE, DONE, HELLO, write, DONE) as server:
+    async with loopback(READ, EDIT, write, more, DONE, DONE, HELLO, write, DONE) as server:
         answer = await chats(user, server, "go\n/diff\nonly talk\n/undo\n/undo\nwell?\nagain\n", "--yes")
         assert (user.here / "new.txt").read_text() == "new"
     assert answer.code == 0, answer.err
@@ -125,12 +125,12 @@ async def test_undo_takes_back_exactly_the_last_turn_that_changed_files(user: Us
         "there is nothing to undo: the model's file tools changed no file since this chat was opened",
     ):
         assert words in answer.err
-    assert "I undid the file changes" in json.dumps(server.requests[5].body)
+    assert "I undid the file changes" in json.dumps(server.requests[6].body)
 
 
 async def test_undo_counts_the_commands_of_later_turns_and_help_states_its_limits(user: User) -> None:
     later = Turn("I run it.", calls=(("c2", "Bash", {"command": "echo x > by_command"}),))
-    async with loopback(EDIT, DONE, later, DONE) as server:
+    async with loopback(READ, EDIT, DONE, later, DONE) as server:
         answer = await chats(user, server, "go\nand now\n!true\n/undo\n/help\n", "--yes")
     assert (user.here / "notes.txt").read_text() == "tea\nbread\n"
     assert (user.here / "by_command").exists()
@@ -139,7 +139,7 @@ async def test_undo_counts_the_commands_of_later_turns_and_help_states_its_limit
 
 
 async def test_undo_says_why_it_cannot(user: User) -> None:
-    async with loopback(EDIT, DONE) as server:
+    async with loopback(READ, EDIT, DONE) as server:
         answer = await chats(user, server, "go\n!echo mine > notes.txt\n/undo\n", "--yes")
     assert 'error: nothing was undone: "notes.txt" was changed by somebody else since' in answer.err
     assert (user.here / "notes.txt").read_text() == "mine\n"
@@ -201,11 +201,11 @@ async def test_clear_begins_anew_and_resume_goes_back(user: User) -> None:
 
 
 async def test_plan_mode_refuses_what_changes_something_until_it_is_off(user: User) -> None:
-    async with loopback(EDIT, Turn("A plan."), EDIT, DONE) as server:
+    async with loopback(READ, EDIT, Turn("A plan."), EDIT, DONE) as server:
         answer = await chats(user, server, "/plan buy milk\n/plan off\ngo\n", "--yes")
-    assert "plan mode" in json.dumps(server.requests[1].body["messages"][-1])
+    assert "plan mode" in json.dumps(server.requests[2].body["messages"][-1])
     assert "Plan mode is on" in last_said(server.requests[0])[0]
-    assert "Plan mode is on" not in last_said(server.requests[2])[-1]
+    assert "Plan mode is on" not in last_said(server.requests[3])[-1]
     assert (answer.code, (user.here / "notes.txt").read_text()) == (0, "milk\nbread\n")
 
 

@@ -238,7 +238,7 @@ async def test_where_nobody_can_be_asked_a_change_is_refused_and_reading_is_not(
 )
 async def test_settings_and_flags_decide_what_may_run(user: User, settings: str, words: list[str], done: bool) -> None:
     user.settings(settings)
-    async with loopback(EDIT, DONE) as server:
+    async with loopback(READ, EDIT, DONE) as server:
         answer = await runs(user, server, *words, "buy milk")
     assert answer.code == 0
     assert ((user.here / "notes.txt").read_text() == "milk\nbread\n") is done
