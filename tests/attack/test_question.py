@@ -162,7 +162,8 @@ def test_a_link_does_not_hide_which_file_is_written(machine: Machine) -> None:
         refuses(terminal)
 
     edits.append({"file_path": "hidden/secret.txt", "old_string": "tea", "new_string": "milk"})
-    calls = [Turn("I edit.", calls=(("c1", "Edit", edit),)) for edit in edits]
+    calls = [Turn("I look.", calls=(("c0", "Read", {"file_path": "hidden/secret.txt"}),))]
+    calls += [Turn("I edit.", calls=(("c1", "Edit", edit),)) for edit in edits]
     at_terminal(machine, calls, scene, columns=200)
 
 

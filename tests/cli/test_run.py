@@ -252,9 +252,9 @@ async def test_a_rule_of_ones_own_makes_reading_ask_too(user: User) -> None:
 
 @pytest.mark.parametrize("words, text", [(["--approve", "c2"], "milk\nbread\n"), (["--refuse", "all"], "tea\nbread\n")])
 async def test_a_run_that_waits_is_answered_by_another_process(user: User, words: list[str], text: str) -> None:
-    async with loopback(EDIT, DONE) as server:
+    async with loopback(READ, EDIT, DONE) as server:
         waiting = await starts(user, server, "--ask", "buy milk")
-        assert (waiting.code, len(server.requests)) == (8, 1)
+        assert (waiting.code, len(server.requests)) == (8, 2)
         assert "  c2  edit notes.txt\n" in waiting.err
         (record,) = records(user)
         assert f"dragoman run --resume {record.stem[:8]}" in waiting.err
@@ -264,13 +264,13 @@ async def test_a_run_that_waits_is_answered_by_another_process(user: User, words
             ("approval_wanted", "c2", "Edit")
         ]
         still = await runs(user, server, "--ask", "--resume", record.stem[:8])
-        assert (still.code, len(server.requests)) == (8, 1)
+        assert (still.code, len(server.requests)) == (8, 2)
         unknown = await runs(user, server, "--resume", record.stem[:8], "--approve", "c9")
         assert (unknown.code, 'no call "c9" waits; those that do: c2.' in unknown.err) == (2, True)
         answer = await runs(user, server, "--resume", record.stem[:8], *words)
     assert (answer.code, answer.out) == (0, "It is done.\n")
     assert (user.here / "notes.txt").read_text() == text
-    (decided,) = [event for event in read_events(record) if isinstance(event, ToolCalled)]
+    _, decided = [event for event in read_events(record) if isinstance(event, ToolCalled)]
     assert decided.decision is not None
     assert (decided.decision.verdict, decided.decision.by) == ("allowed" if "milk" in text else "denied", "user")
 
@@ -285,7 +285,7 @@ TWINS = Turn(
 
 
 async def test_an_id_that_two_waiting_calls_share_approves_neither_and_a_digest_approves_its_own(user: User) -> None:
-    async with loopback(TWINS, DONE) as server:
+    async with loopback(READ, TWINS, DONE) as server:
         assert (await runs(user, server, "--ask", "go")).code == 8
         (record,) = records(user)
         # A codec gives calls of one reply ids of their own; a record may have been written by anything.

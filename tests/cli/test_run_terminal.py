@@ -483,8 +483,12 @@ async def test_a_change_that_became_another_while_it_was_read_is_asked_about_aga
         terminal.sees("   secret\n  -tea\n  +milk\nAllow it?")
         terminal.types("n\n")
 
-    async with loopback(READ, EDIT, DONE) as server:
-        _, code = await at_terminal(user, server, scene, "run", "go")
+    # A vocabulary whose client edits files that were not read: of one that was, the change would be refused.
+    edit = Turn(
+        "I change it.", calls=(("c2", "edit", {"filePath": "notes.txt", "oldString": "tea", "newString": "milk"}),)
+    )
+    async with loopback(edit, DONE) as server:
+        _, code = await at_terminal(user, server, scene, "run", "--dialect", "opencode", "go")
     assert (code, (user.here / "notes.txt").read_text()) == (0, "secret\ntea\n")
 
 

@@ -35,6 +35,7 @@ OURS = {
     "logs/history/search.py": (1, "a text, escaped"),
     "patterns.py": (2, "the place where patterns of others are compiled"),
     "tools/workspace/transaction_commit.py": (1, "a part of a file name that is digits"),
+    "agents/mcp/offered.py": (1, "URI templates of the author of a server"),
     "tools/workspace/edit_search.py": (
         2,
         "words of a text with white space between: they share no character, so nothing is tried twice",

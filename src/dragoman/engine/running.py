@@ -36,6 +36,7 @@ from dragoman.tools.web import PageReader, SearchBackend
 from .approval import Answer, Approvals, Approver, is_standard, why_no_answers
 from .event_stream import EventStream, Item
 from .executor import Executor, Hooks, Metrics, Waiting, opened_context
+from .history.files_read import note_files_read
 from .history.shortening import (
     SUMMARISE,
     Room,
@@ -303,6 +304,8 @@ class Running(Generic[OutputT]):
                 answer=None if guard is None else guard.answer,
             )
             executor.doubtful = self.doubtful
+            if context._workspace is not None:
+                note_files_read(self.conversation, self.facade, context._workspace)
             self.metrics = executor.metrics
             self._tell_start()
             self._room.learn_from(self.conversation, self.offered)
