@@ -113,7 +113,7 @@ async def test_a_signal_is_queued_to_the_parent_and_a_root_has_nobody_to_tell() 
         kid=[calls(("signal_parent", {"message": "found it"})), says("A bone.")],
     )
     ended = await kernel_of(cast, limits=AgentLimits(max_concurrency=1)).run("boss", "Go")
-    assert "there is no parent to tell" in told(ended)[0]
+    assert "this agent has no parent: it was started directly" in told(ended)[0]
     assert "signal_parent" not in cast.offered("boss")[0]
     assert "signal_parent" in cast.offered("kid")[0]
     heard = [str(item.parts[0].text) for item in ended.conversation[-4::2]]  # type: ignore[union-attr]

@@ -145,6 +145,7 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "lab grep": [("evil", LOG), ("evil",)],
     "lab stats": [(LOG,)],
     "mcp list": [(), ("--json",)],
+    "mcp login": [("evil",), ("evil-remote",), ("far",)],
     "mcp serve": [(), ("--history",)],
     "mcp test": [("evil",), ("evil-remote",), ("far",)],
     "memory forget": [("--all",)],

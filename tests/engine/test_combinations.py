@@ -505,7 +505,7 @@ async def test_the_longest_result_of_a_tool_is_named_as_the_caller_names_it(tmp_
 async def test_tokens_nobody_counted_do_not_pass_a_budget_unseen() -> None:
     result = await orchestrator([calls(("look", {}))], [look], ToolPolicy(max_tokens=1000)).run("go")
     assert result.status == "limited"
-    assert "not known" in str(result.error)
+    assert "the provider did not report how many were used" in str(result.error)
 
 
 async def test_allowed_holds_for_tools_given_with_a_run_and_for_what_a_policy_adds() -> None:

@@ -279,25 +279,26 @@ def edit(path: str, old: str, new: str) -> Reply:
 
 
 async def test_a_file_that_was_edited_is_not_written_over_with_something_else(guarded: Guarded) -> None:
-    script = (edit("a.txt", "one", "ten"), write("a.txt", "The file a.txt has been updated."), "Done.")
+    over = write("a.txt", "The file a.txt has been updated.")
+    script = (read("a.txt"), edit("a.txt", "one", "ten"), over, "Done.")
 
     result = await guarded("Replace one with ten in a.txt.", *script)
 
     assert (guarded.folder / "a.txt").read_text() == "ten\n"
-    assert results(result)[1] == "a.txt was changed by your edit already and was not written over. It holds:\nten\n"
+    assert results(result)[2] == "a.txt was changed by your edit already and was not written over. It holds:\nten\n"
     assert (result.status, result.report) == ("completed", TaskReport({"a.txt": "modified"}))
 
 
 async def test_a_model_that_insists_may_write_over_what_it_edited(guarded: Guarded) -> None:
     over = write("a.txt", "all new\n")
 
-    await guarded("Replace all of a.txt.", edit("a.txt", "one", "ten"), over, over, "Done.")
+    await guarded("Replace all of a.txt.", read("a.txt"), edit("a.txt", "one", "ten"), over, over, "Done.")
 
     assert (guarded.folder / "a.txt").read_text() == "all new\n"
 
 
 async def test_an_edited_file_may_be_written_with_its_own_lines(guarded: Guarded) -> None:
-    script = (edit("a.txt", "one", "ten"), write("a.txt", "ten\neleven\n"), "Done.")
+    script = (read("a.txt"), edit("a.txt", "one", "ten"), write("a.txt", "ten\neleven\n"), "Done.")
 
     await guarded("Replace one with ten in a.txt.", *script)
 

@@ -145,8 +145,12 @@ def test_delete_a_file() -> None:
     says(op.DeleteFile("a.py"), codex=("apply_patch", patch("*** Delete File: a.py")))
 
 
-def test_move_a_file() -> None:
-    says(op.MoveFile("a.py", "b.py"), codex=("apply_patch", patch("*** Update File: a.py", "*** Move to: b.py")))
+def test_a_move_without_a_change_is_no_patch() -> None:
+    """Codex 0.166.0 refuses an update without hunks, also one that moves the file."""
+    with pytest.raises(Unspeakable):
+        DIALECTS["codex"].write_call("1", op.MoveFile("a.py", "b.py"))
+    moved = patch("*** Update File: a.py", "*** Move to: b.py", "@@", "-x", "+y")
+    reads(op.EditFile("a.py", (lines("x\n", "y\n"),)), op.MoveFile("a.py", "b.py"), codex=("apply_patch", moved))
 
 
 def test_a_patch_is_read_in_all_the_ways_it_arrives() -> None:
