@@ -21,6 +21,7 @@ from tests.logs.samples import CLAUDE
 
 SECONDS = 60.0
 """After these nothing more will come; nothing is measured by them."""
+READ = Turn("I look.", calls=(("c0", "Read", {"file_path": "notes.txt"}),))
 EDIT = Turn(
     "I change it.", calls=(("c1", "Edit", {"file_path": "notes.txt", "old_string": "tea", "new_string": "milk"}),)
 )

@@ -15,7 +15,7 @@ from dragoman.logs import read_events
 from dragoman.model import Unreadable
 from dragoman.model.operations import WriteFile
 from dragoman.tools import DiskWorkspace
-from tests.attack.machine import DONE, EDIT, Machine, fill, small_disk
+from tests.attack.machine import DONE, EDIT, READ, Machine, fill, small_disk
 
 
 @pytest.mark.parametrize("room", [20, 900, 3_100, 4_200, 5_400])
@@ -29,7 +29,7 @@ def test_a_run_whose_record_cannot_be_written_stops_and_is_resumed_without_loss(
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
 
-    with machine.provider([EDIT, DONE, DONE, DONE]) as server:
+    with machine.provider([READ, EDIT, DONE, DONE, DONE]) as server:
         stopped = machine.runs_command("run", "--yes", "buy milk", preexec_fn=limited)
         assert (stopped.returncode, "Traceback" in stopped.stderr) == (9, False), stopped.stderr
         (error,) = (line for line in stopped.stderr.splitlines() if line.startswith("error:"))
@@ -57,7 +57,7 @@ def test_on_a_full_disk_files_stay_whole_and_reading_still_works(tmp_path: Path)
         (machine.here / "dragoman.toml").write_text("retries = 1\n")
         before = machine.files()
         fill(disk)
-        with machine.provider([EDIT, DONE]) as server:
+        with machine.provider([READ, EDIT, DONE]) as server:
             edited = machine.runs_command("run", "--yes", "--no-record", "buy milk")
         assert edited.returncode == 0, edited.stderr
         assert "the disk is full" in json.dumps(server.requests[-1].body)  # the model gets it, and may act on it

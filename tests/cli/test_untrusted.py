@@ -196,6 +196,7 @@ EXITS = {
     "agents check": [1],
     "agents list": [1, 1],
     "analyse": [0, 1],
+    "eval": [3, 3, 3],
     "keys test": [2],
     "lab grep": [0, 0],  # a run before it recorded the project's instructions
     "memory show": [1],

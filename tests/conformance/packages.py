@@ -36,7 +36,9 @@ def npm_package(name: str, version: str) -> Path:
             made = folder.with_suffix(".part")
             shutil.rmtree(made, ignore_errors=True)
             made.mkdir(parents=True)
-            command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", made]
+            # Not by `--prefix`: npm would then pass over the settings of this system, such as whom it trusts.
+            (made / "package.json").write_text('{"private": true}')
+            command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
             subprocess.run([*command, f"{name}@{version}"], check=True, timeout=300, cwd=made)
             made.rename(folder)
     return folder / "node_modules" / name

@@ -51,7 +51,8 @@ def picture() -> ContentOutcome:
 
 
 def facade(dialect: str) -> Facade:
-    return Facade(DIALECTS[dialect], Toolset([TOOLS["read_file"], TOOLS["edit_file"], shout, picture]))
+    """Without a tool to read files: with one, Claude Code's words want a file to be read before it is edited."""
+    return Facade(DIALECTS[dialect], Toolset([TOOLS["edit_file"], shout, picture]))
 
 
 def script(dialect: str) -> tuple[Turn, ...]:

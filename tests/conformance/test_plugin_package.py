@@ -158,7 +158,7 @@ for item in result.conversation:
 def test_the_tool_and_the_words_serve_a_run(machine: Machine) -> None:
     assert machine.python(SCRIPTED).splitlines() == [
         "CallFunction(name='find_ticket', arguments={'number': 12})",
-        "ReadFile(path='a.py', first_line=None, last_line=None, pages=None)",
+        "ReadFile(path='a.py')",
         '{"number":12,"text":"The lamp is on by day."}',
         "1\tx = 1",
     ]

@@ -32,5 +32,5 @@ def picture() -> ContentOutcome:
 
 
 def tools_for(framework: str, dialect: str, folder: str) -> Any:
-    facade = Facade(DIALECTS[dialect], Toolset([TOOLS["read_file"], TOOLS["edit_file"], shout, picture]))
+    facade = Facade(DIALECTS[dialect], Toolset([TOOLS["edit_file"], shout, picture]))
     return facade.tools_for(framework, workspace=DiskWorkspace(folder))

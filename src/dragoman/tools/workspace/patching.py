@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from dragoman.errors import ToolError
 from dragoman.model.edit_rules import PatchRules
-from dragoman.model.line_pairs import Pairs, kept_lines
+from dragoman.model.line_pairs import kept_lines
 from dragoman.model.operations import Edit
 
 from .folding import TYPOGRAPHY
@@ -30,14 +30,12 @@ counts."""
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 
 
-class _Hunk(NamedTuple):
+class _Change(NamedTuple):
     """A run of the file's lines, and the lines that take its place."""
 
     start: int
     size: int
     new: list[str]
-    kept: Pairs = ()
-    """Lines that stay: they have the file's spelling and its line end."""
 
 
 def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) -> tuple[bytes, int]:
@@ -49,22 +47,22 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
     marked = bool(encoding.mark) and encoding.codec == "utf-8" and rules.byte_order_mark == "text"
     lines, ends = _split(f"\ufeff{text}" if marked else text, rules)
     newline = ends[0] if ends and ends[0] else "\n"
-    hunks: list[_Hunk] = []
+    changes: list[_Change] = []
     cursor = 0
     for number, edit in enumerate(edits, 1):
         encoded(edit.new)
         task = _Task(lines, edit, path, f"edit {number} of {len(edits)}: " if len(edits) > 1 else "", rules)
-        hunk, cursor = task.hunk(cursor)
-        hunks.append(hunk)
-    for hunk in sorted(hunks, key=lambda hunk: hunk.start)[::-1]:
-        _replace(lines, ends, hunk, newline)
+        found, cursor = task.changes(cursor)
+        changes += found
+    for change in sorted(changes, key=lambda change: change.start)[::-1]:
+        _replace(lines, ends, change, newline)
     if ends and not ends[-1] and rules.ends_file:
         ends[-1] = newline
     joined = "".join([line + end for line, end in zip(lines, ends, strict=True)])
-    after = encode(joined.removeprefix("\ufeff") if marked else joined, encoding)
+    after = encode(joined, encoding._replace(mark=b"") if marked else encoding)
     if after == data and rules.no_change == "refuse":
         task.fail("the old and the new text are the same, so nothing would change", "no_change")
-    return after, len(hunks)
+    return after, len(edits)
 
 
 def _split(text: str, rules: PatchRules) -> tuple[list[str], list[str]]:
@@ -86,16 +84,13 @@ def _split(text: str, rules: PatchRules) -> tuple[list[str], list[str]]:
     return lines, ends
 
 
-def _replace(lines: list[str], ends: list[str], hunk: _Hunk, newline: str) -> None:
-    """Puts new lines in the place of some; lines that stay keep their own end."""
-    start, stop = hunk.start, hunk.start + hunk.size
-    new_ends = [newline] * len(hunk.new)
-    for one, other in hunk.kept:
-        new_ends[other] = ends[start + one] or newline
+def _replace(lines: list[str], ends: list[str], change: _Change, newline: str) -> None:
+    """Puts new lines in the place of some."""
+    start, stop = change.start, change.start + change.size
     if start >= len(lines) and ends and not ends[-1]:
         ends[-1] = newline  # what follows the last line needs one
-    lines[start:stop] = hunk.new
-    ends[start:stop] = new_ends
+    lines[start:stop] = change.new
+    ends[start:stop] = [newline] * len(change.new)
 
 
 class _Task:
@@ -104,7 +99,7 @@ class _Task:
     def __init__(self, lines: Sequence[str], edit: Edit, path: str, where: str, rules: PatchRules) -> None:
         self.lines, self.edit, self.path, self.where, self.rules = lines, edit, path, where, rules
 
-    def hunk(self, cursor: int) -> tuple[_Hunk, int]:
+    def changes(self, cursor: int) -> tuple[list[_Change], int]:
         """Where it goes, looked for from line `cursor` (from 0) on, and where the next one is looked for."""
         edit, lines = self.edit, self.lines
         for anchor in edit.anchors:
@@ -114,7 +109,7 @@ class _Task:
             cursor = at + 1
         new = _run(edit.new)
         if edit.old is None:
-            return self._insertion(new, cursor), cursor
+            return [self._insertion(new, cursor)], cursor
         old = _run(edit.old)
         at = self._place(old, cursor)
         if at is None and old[-1] == "":
@@ -124,16 +119,20 @@ class _Task:
         if at is None:
             self._not_found(old, cursor, "the lines to replace")
         if not self.rules.keeps_context:
-            return _Hunk(at, len(old), new), at + len(old)
+            return [_Change(at, len(old), new)], at + len(old)
         kept = kept_lines(old, new) if edit.kept is None else edit.kept
-        pairs = tuple((one, other) for one, other in kept if one < len(old) and other < len(new))
-        for one, other in pairs:
-            new[other] = lines[at + one]
-        return _Hunk(at, len(old), new, pairs), at + len(old)
+        changes: list[_Change] = []
+        place = new_place = 0
+        # Lines that stay are not touched, so two hunks may put lines in the same place, in their order.
+        for one, other in (*(pair for pair in kept if pair[0] < len(old) and pair[1] < len(new)), (len(old), len(new))):
+            if one > place or other > new_place:
+                changes.append(_Change(at + place, one - place, new[new_place:other]))
+            place, new_place = one + 1, other + 1
+        return changes, at + len(old)
 
-    def _insertion(self, new: list[str], cursor: int) -> _Hunk:
+    def _insertion(self, new: list[str], cursor: int) -> _Change:
         to_end = self.rules.insert == "end" or (self.rules.insert == "anchor" and not self.edit.anchors)
-        return _Hunk(len(self.lines) if to_end else cursor, 0, new)
+        return _Change(len(self.lines) if to_end else cursor, 0, new)
 
     def _place(self, old: Sequence[str], cursor: int) -> int | None:
         if not old:
