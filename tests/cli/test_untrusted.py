@@ -197,8 +197,10 @@ EXITS = {
     "agents list": [1, 1],
     "analyse": [0, 1],
     "eval": [3, 3, 3],
+    "gateway": [2],
     "keys test": [2],
     "lab grep": [0, 0],  # a run before it recorded the project's instructions
+    "mcp login": [3, 3, 3],
     "memory show": [1],
     "mcp test": [3, 3, 3],
     "models": [2],
