@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
-from dragoman.apis.base.api import is_too_long
+from dragoman.apis.base.openai_serving import OpenAiServer
 from dragoman.apis.base.serving import (
-    STATUSES,
     Asked,
-    ServerSide,
     StreamWriter,
     event,
     is_own,
     new_id,
     not_shown,
     now,
-    status_of,
 )
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
@@ -37,11 +34,10 @@ _STOPPED = {
 }
 """Every other reason is `stop`."""
 
-_ERRORS = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
 _OF_A_CHOICE = ("choice", "message")
 
 
-class ChatServer(ServerSide):
+class ChatServer(OpenAiServer):
     """`POST /v1/chat/completions` and `GET /v1/models`. This API has no way to count tokens."""
 
     name: ClassVar[str] = NAME
@@ -64,16 +60,6 @@ class ChatServer(ServerSide):
 
     def stream(self, *, model: str, id: str | None = None, definitions: Sequence[Definition] = ()) -> StreamWriter:
         return ChatWriter(model, id, definitions)
-
-    def error(self, error: EngineError) -> tuple[int, dict[str, Any]]:
-        status = STATUSES.get(status_of(error), status_of(error))
-        code = "context_length_exceeded" if is_too_long(error) else _ERRORS.get(status)
-        kind = "server_error" if status >= 500 else "invalid_request_error"
-        return status, {"error": {"message": error.message, "type": kind, "param": None, "code": code}}
-
-    def models(self, names: Sequence[str]) -> dict[str, Any]:
-        rows = [{"id": name, "object": "model", "created": 1735689600, "owned_by": "dragoman"} for name in names]
-        return {"object": "list", "data": rows}
 
     def counted(self, tokens: int) -> dict[str, Any]:
         return {"input_tokens": tokens}
@@ -173,7 +159,7 @@ def _usage(reply: conv.Reply) -> dict[str, Any]:
 
 
 class ChatWriter(StreamWriter):
-    """Writes one streamed answer. What comes whole is told at the end, as the one message it belongs to."""
+    """Writes one streamed answer. Parts that arrive whole are sent at the end, in one message."""
 
     def __init__(self, model: str, id: str | None, definitions: Sequence[Definition]) -> None:
         super().__init__(model, id or new_id("chatcmpl-"))

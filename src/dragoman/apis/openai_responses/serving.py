@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
-from dragoman.apis.base.api import is_too_long
+from dragoman.apis.base.openai_serving import OpenAiServer
 from dragoman.apis.base.serving import (
-    STATUSES,
     Asked,
-    ServerSide,
     StreamWriter,
     event,
     is_own,
     new_id,
     not_shown,
     now,
-    status_of,
 )
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
@@ -35,10 +32,9 @@ _CUT = {
     Finish.CONTEXT_EXCEEDED: "max_output_tokens",
     Finish.FILTERED: "content_filter",
 }
-_ERRORS = {401: "invalid_api_key", 403: "permission_denied", 404: "model_not_found", 429: "rate_limit_exceeded"}
 
 
-class ResponsesServer(ServerSide):
+class ResponsesServer(OpenAiServer):
     """`POST /v1/responses`, `/v1/responses/input_tokens` and `GET /v1/models`."""
 
     name: ClassVar[str] = NAME
@@ -57,16 +53,6 @@ class ResponsesServer(ServerSide):
 
     def stream(self, *, model: str, id: str | None = None, definitions: Sequence[Definition] = ()) -> StreamWriter:
         return ResponseWriter(model, id, definitions)
-
-    def error(self, error: EngineError) -> tuple[int, dict[str, Any]]:
-        status = STATUSES.get(status_of(error), status_of(error))
-        code = "context_length_exceeded" if is_too_long(error) else _ERRORS.get(status)
-        kind = "server_error" if status >= 500 else "invalid_request_error"
-        return status, {"error": {"message": error.message, "type": kind, "param": None, "code": code}}
-
-    def models(self, names: Sequence[str]) -> dict[str, Any]:
-        rows = [{"id": name, "object": "model", "created": 1735689600, "owned_by": "dragoman"} for name in names]
-        return {"object": "list", "data": rows}
 
     def counted(self, tokens: int) -> dict[str, Any]:
         return {"object": "response.input_tokens", "input_tokens": tokens}
