@@ -1,6 +1,6 @@
 """What MCP servers may ask of the program that uses them: its user, its model, its folders, and a login.
 
-Rule: nothing is offered that was not given here. A server that asks for something else is told that it is not there.
+Rule: only what is given here is offered. A request for anything else gets the answer that it is not supported.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class McpHost(msgspec.Struct, frozen=True, kw_only=True):
 
     `elicit` asks the user; what it leaves out of an accepted form gets the form's defaults. `sample` asks a model:
     whoever gives it decides, or lets the user decide, which requests are answered, and raises `ToolError` for others.
-    `roots` are the folders that servers are told of. `login` logs in at servers that want it, over HTTP.
+    `roots` are the folders that servers may know about. `login` logs in to servers that require it, over HTTP.
     """
 
     elicit: Callable[[Question], Awaitable[Answered]] | None = None

@@ -28,7 +28,7 @@ class ServedResource(msgspec.Struct, frozen=True, kw_only=True):
     """One resource, or, with `{name}` in its URI, a template of many (`{+name}` takes slashes too).
 
     `read` is called with the URI and the values of the template. `version` gives anything that differs once the
-    content has changed; without it nobody is told of changes.
+    content has changed; without it, clients get no notice of changes.
     """
 
     uri: str
