@@ -20,25 +20,15 @@ from dragoman.model.operations import Edit
 
 from .diff import opcodes
 from .edit_search import Place, search
-from .patching import patched
+from .folding import TYPOGRAPHY
+from .patching import PASSES, patched, whole_lines
 from .text import Document, encoded, printable
 
-# Typographic characters a model writes for plain ones, and the other way round.
-_PLAIN = str.maketrans(
-    dict.fromkeys("‘’‚‛′", "'")
-    | dict.fromkeys("“”„‟″", '"')
-    | dict.fromkeys("‐‑‒–—―−", "-")
-    | dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
-)
-
 Fold = Callable[[str], str]
-# From exact to forgiving: the first that finds a run of lines is the one that counts.
-_FOLDS: tuple[Fold, ...] = (str, str.rstrip, str.strip, lambda line: line.translate(_PLAIN).strip())
-
 # Why a text was not found although it nearly is there: how lines must be folded for it to be found.
 _DIFFERENCES: tuple[tuple[str, Fold], ...] = (
     ("in tabs, spaces or indentation", lambda line: " ".join(line.split())),
-    ("in the shape of quotes, dashes or spaces", lambda line: " ".join(line.translate(_PLAIN).split())),
+    ("in the shape of quotes, dashes or spaces", lambda line: " ".join(line.translate(TYPOGRAPHY).split())),
     ("in upper and lower case", lambda line: " ".join(line.casefold().split())),
 )
 _LOOKED_AT = 20_000
@@ -101,7 +91,7 @@ def inserted(data: bytes, line: int, text: str, path: str) -> bytes:
             details={"reason": "no_line", "path": path, "total_lines": count},
         )
     encoded(text)
-    new = _run(text)
+    new = whole_lines(text)
     if not new:
         raise ToolError('there is nothing to insert; "\\n" inserts an empty line', kind="invalid_arguments")
     with _last_line_ended(document):
@@ -133,12 +123,6 @@ def _last_line_ended(document: Document) -> Iterator[None]:
     yield
     if open_end and document.text:
         document.splice([(len(document.text) - 1, len(document.text), "")])
-
-
-def _run(text: str) -> list[str]:
-    """A run of whole lines: each ends with "\\n", which the last may lack; "" is no line at all."""
-    text = text.replace("\r\n", "\n")
-    return text.removesuffix("\n").split("\n") if text else []
 
 
 class _Task:
@@ -239,12 +223,12 @@ class _Task:
             if found is None:
                 self._no_lines(lines, [anchor], line, "the line it is looked for after")
             line = found[0] + 1
-        new = _run(self.new)
+        new = whole_lines(self.new)
         if self.old is None:
             at = line if self.edit.anchors else len(lines)
             self.document.splice([text.span(at, at, new)])
             return 1, at + len(new)
-        old = _run(self.old)
+        old = whole_lines(self.old)
         starts = self._starts(lines, old, line)
         if not starts and old[-1] == "" and len(old) > 1:
             # A patch may show the end of the last line as an empty line.
@@ -352,7 +336,7 @@ def _line_numbers(text: str, places: Sequence[int]) -> Iterator[int]:
 
 def _runs(lines: Sequence[str], old: Sequence[str], line: int) -> Iterator[list[int]]:
     """Where a run of lines stands, from line `line` on: one list for each way of reading that finds it."""
-    for fold in _FOLDS:
+    for fold in PASSES:
         wanted = [fold(text) for text in old]
         folded = [fold(text) for text in lines[line:]] if fold is not str else list(lines[line:])
         starts = _starts_of(folded, wanted)

@@ -107,10 +107,10 @@ class _Task:
             if at is None:
                 self._not_found([anchor], cursor, "the line it is looked for after")
             cursor = at + 1
-        new = _run(edit.new)
+        new = whole_lines(edit.new)
         if edit.old is None:
             return [self._insertion(new, cursor)], cursor
-        old = _run(edit.old)
+        old = whole_lines(edit.old)
         at = self._place(old, cursor)
         if at is None and old[-1] == "":
             # A patch may show the end of the last line as an empty line.
@@ -170,7 +170,7 @@ def _found(lines: Sequence[str], old: Sequence[str], cursor: int) -> int | None:
     return None
 
 
-def _run(text: str) -> list[str]:
+def whole_lines(text: str) -> list[str]:
     """A run of whole lines: each ends with "\\n", which the last may lack; "" is no line at all."""
     text = text.replace("\r\n", "\n")
     return text.removesuffix("\n").split("\n") if text else []
