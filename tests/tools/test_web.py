@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from aiohttp import web as server
@@ -19,6 +20,7 @@ from dragoman.model.outcomes import Match, MatchesOutcome, Page, PagesOutcome
 from dragoman.tools.context import Context
 from dragoman.tools.processes.supervisor import descendants
 from dragoman.tools.web.address_policy import Reach
+from dragoman.tools.web.browser import picture_of
 from dragoman.tools.web.browser_proxy import Gate
 from dragoman.tools.web.page_text import AROUND
 from dragoman.tools.web.search_backends import BrowserSearch, SearxngSearch, leads_to
@@ -630,3 +632,30 @@ async def test_the_search_backend_is_found_by_the_name_in_the_settings() -> None
         Web(search_backend="searxng", search_url=site.url()) as web,
     ):
         assert await web.search(SearchWeb("tea")) == PagesOutcome((Page("https://a.example/1"),), query="tea")
+
+
+class _Turning:
+    """A tab that cannot be photographed for a few moments: another page is taking its place."""
+
+    def __init__(self, failures: int, says: str) -> None:
+        self.failures, self.says = failures, says
+
+    async def screenshot(self, **_: Any) -> bytes:
+        from playwright.async_api import Error
+
+        if self.failures:
+            self.failures -= 1
+            raise Error(f"Page.screenshot: Protocol error (Page.captureScreenshot): {self.says}")
+        return b"picture"
+
+    async def wait_for_load_state(self, state: str) -> None:
+        assert state == "load"
+
+
+async def test_a_picture_waits_until_one_page_has_taken_the_place_of_another() -> None:
+    from playwright.async_api import Error
+
+    busy = "Unable to capture screenshot"
+    assert await picture_of(cast("Any", _Turning(2, busy))) == b"picture"
+    with pytest.raises(Error, match="Target closed"):
+        await picture_of(cast("Any", _Turning(1, "Target closed")))

@@ -294,7 +294,9 @@ class PageScreen:
         return open_pages[-1] if open_pages else self._tab
 
     async def picture(self) -> bytes:
-        return await self.page.screenshot(type="png", animations="disabled")
+        from .web.browser import picture_of
+
+        return await picture_of(self.page)
 
     async def move(self, x: int, y: int) -> None:
         await self.page.mouse.move(x, y)

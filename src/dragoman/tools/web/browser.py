@@ -44,6 +44,9 @@ TALLEST_PAGE: Final = 16_000
 LARGEST_PICTURE: Final = 10_000_000
 _AT_ONCE: Final = 4
 _SETTLE_MS: Final = 2_000
+_NO_PICTURE_NOW: Final = "Unable to capture screenshot"
+_PICTURE_TRIES: Final = 20
+_PICTURE_PAUSE_SECONDS: Final = 0.1
 _CLOSE_SECONDS: Final = 5.0
 _CLOSE_CHECKS: Final = 500
 # A page is more than its text: scripts, fonts and pictures are counted too.
@@ -126,7 +129,7 @@ class Browser:
         async with self._show(operation.url, timeout_ms=None, also=(), width=width, height=height) as shown:
             if operation.full_page:
                 await _check_size(operation.url, shown.tab)
-            picture = await shown.tab.screenshot(full_page=operation.full_page, type="png", animations="disabled")
+            picture = await picture_of(shown.tab, full_page=operation.full_page)
         if len(picture) > LARGEST_PICTURE:
             raise ToolError(
                 f"the picture has {len(picture):,} bytes, more than {LARGEST_PICTURE:,}; "
@@ -416,6 +419,23 @@ async def _load(url: str, context: BrowserContext, gate: Gate) -> Shown:
     fields["Content-Type"] = response.headers.get("content-type", "")
     said = "content-type" in response.headers
     return Shown(tab, response, fields.get_content_type() if said else None)
+
+
+async def picture_of(tab: Tab, *, full_page: bool = False) -> bytes:
+    """What a tab shows, as PNG.
+
+    Chromium cannot take a picture in the moment when one page takes the place of another (seen in 156 on a busy
+    machine, after a click on a link), so it is asked again.
+    """
+    for _ in range(_PICTURE_TRIES - 1):
+        try:
+            return await tab.screenshot(full_page=full_page, type="png", animations="disabled")
+        except _playwright_error() as error:
+            if _NO_PICTURE_NOW not in str(error):
+                raise
+        await asyncio.sleep(_PICTURE_PAUSE_SECONDS)
+        await tab.wait_for_load_state("load")
+    return await tab.screenshot(full_page=full_page, type="png", animations="disabled")
 
 
 async def _document(tab: Tab) -> bytes:
