@@ -264,11 +264,11 @@ def misfits(request: Request, own: Sequence[NativeCall] = ()) -> Iterator[str]:
     """
     as_they_were = [(call.name, call.arguments) for call in own]
     offered = {one.name: one for one in request.definitions}
-    results = Counter(result.call_id for result in _results(request.conversation))
+    answered = Counter(result.call_id for result in results(request.conversation))
     calls = _calls(request.conversation)
     for call in calls:
-        if results[call.id] != 1:
-            yield f"{call.name} has {results[call.id]} results"
+        if answered[call.id] != 1:
+            yield f"{call.name} has {answered[call.id]} results"
         if call.name not in offered:
             yield f"{call.name} is not offered"
         elif (call.name, call.arguments) in as_they_were:
@@ -276,7 +276,7 @@ def misfits(request: Request, own: Sequence[NativeCall] = ()) -> Iterator[str]:
         elif isinstance(definition := offered[call.name], FunctionDefinition):
             for error in jsonschema.Draft202012Validator(definition.parameters).iter_errors(call.arguments):
                 yield f"{call.name}: {error.json_path}: {error.message}"
-    for id in results.keys() - {call.id for call in calls}:
+    for id in answered.keys() - {call.id for call in calls}:
         yield f"the result {id} answers no call"
 
 
@@ -287,9 +287,9 @@ def missing(wanted: Conversation, sent: Conversation) -> Iterator[str]:
     if calls != expected:
         yield f"calls differ: {calls} instead of {expected}"
         return
-    for call, told, heard in zip(_calls(wanted), _results(wanted), _results(sent), strict=True):
-        if not _holds(_plain(_text(heard)), _plain(_text(told))):
-            yield f"the result of {call.name} differs: {_text(heard)!r} instead of {_text(told)!r}"
+    for call, told, heard in zip(_calls(wanted), results(wanted), results(sent), strict=True):
+        if not _holds(_plain(text_of(heard)), _plain(text_of(told))):
+            yield f"the result of {call.name} differs: {text_of(heard)!r} instead of {text_of(told)!r}"
     said = _plain("\n".join(_texts(sent)))
     for text in _texts(wanted):
         if _plain(text) not in said:
@@ -300,7 +300,8 @@ def _calls(conversation: Conversation) -> list[NativeCall]:
     return [part.call for item in conversation for part in item.parts if isinstance(part, CallPart)]
 
 
-def _results(conversation: Conversation) -> list[NativeResult]:
+def results(conversation: Conversation) -> list[NativeResult]:
+    """The results of all calls, in their order."""
     return [part.result for item in conversation for part in item.parts if isinstance(part, ResultPart)]
 
 
@@ -308,7 +309,8 @@ def _texts(conversation: Conversation) -> list[str]:
     return [part.text for item in conversation for part in item.parts if isinstance(part, TextPart)]
 
 
-def _text(result: NativeResult) -> str:
+def text_of(result: NativeResult) -> str:
+    """A result without its pictures."""
     content = result.content
     return content if isinstance(content, str) else "\n".join(one for one in content if isinstance(one, str))
 

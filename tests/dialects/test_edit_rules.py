@@ -46,12 +46,17 @@ def _filled(arguments: object, values: Mapping[str, object]) -> object:
     return values.get(str(arguments), arguments)
 
 
+def edit_call(dialect: str, path: str, old: str, new: str, *, everywhere: bool = False) -> NativeCall:
+    """An edit, as this vocabulary says it."""
+    name, arguments, flag = ARGUMENTS[dialect]
+    filled = _filled(arguments, {"f": path, "{old}": old, "{new}": new, "{all}": everywhere})
+    assert isinstance(filled, dict)
+    return NativeCall("1", name, filled | ({flag: True} if everywhere and flag else {}))
+
+
 def edited(dialect: Dialect, file: str | None, old: str, new: str, *, everywhere: bool = False) -> str | None:
     """The file after an edit in this vocabulary, or `None` when it is refused."""
-    name, arguments, flag = ARGUMENTS[dialect.name]
-    filled = _filled(arguments, {"{old}": old, "{new}": new, "{all}": everywhere})
-    assert isinstance(filled, dict)
-    native = NativeCall("1", name, filled | ({flag: True} if everywhere and flag else {}))
+    native = edit_call(dialect.name, "f", old, new, everywhere=everywhere)
     workspace = MemoryWorkspace({} if file is None else {"f": file.encode()})
     if file is not None:
         workspace.read("f")
@@ -212,3 +217,8 @@ def test_a_vocabulary_without_rules_of_its_own_looks_for_the_text_as_it_is_writt
     native = NativeCall("1", "edit_file", {"path": "f", "edits": [{"old": "a ", "new": "b"}]})
     assert DIALECTS["plain"].edit_rules(native) is None
     assert EXACT.steps[0].fold == ()
+
+
+def test_an_old_text_that_only_an_empty_line_is_like_is_refused() -> None:
+    """As Qwen Code 0.24.4 does; it once ended in an IndexError."""
+    assert edited(DIALECTS["qwen_code"], "a\n\nb\n", " ", "c") is REFUSED

@@ -95,6 +95,8 @@ def _counted_by_text(
     """The text of the first place that stands in the file once; with `many="next"` the next place is tried too."""
     for place in places:
         text = asked.text[place.start : place.end]
+        if not text:
+            continue
         if rules.most_lines and _too_large(text, asked.old):
             return Found((place,), too_large=True)
         if everywhere:
