@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from functools import cache
 from pathlib import PureWindowsPath
 from typing import Final, Literal, Protocol
@@ -363,18 +364,20 @@ def respoken(conversation: Conversation, dialect: str, translation: Callable[[st
     Turns without a stated dialect, and those for which there is no translation, stay. A call that the target cannot say
     is told as text, with its result, in the user's next turn.
     """
-    respeaking = _Respeaking(conversation, dialect, cache(translation))
+    respeaking = Respeaking(dialect, cache(translation))
+    respeaking.expect(conversation)
     items = tuple(new for item in conversation for new in respeaking.items(item))
     return Respoken(items, tuple(respeaking.lost), dict(respeaking.ways))
 
 
-class _Respeaking:
-    def __init__(
-        self, conversation: Conversation, dialect: str, translation: Callable[[str], Translation | None]
-    ) -> None:
+class Respeaking:
+    """Puts a conversation into other words item by item; `respoken` does a whole one."""
+
+    def __init__(self, dialect: str, translation: Callable[[str], Translation | None]) -> None:
         self._dialect, self._translation = dialect, translation
-        results = [part.result for item in conversation for part in item.parts if isinstance(part, ResultPart)]
-        self._answered = frozenset(result.call_id for result in results)
+        self._answered: set[str] = set()
+        self.awaits = False
+        """Whether a call was left as it is because it has no result yet: with one, it would be told as text."""
         self.lost: list[Lost] = []
         self.ways: Counter[Way] = Counter()
         self._files = KnownFiles()
@@ -383,7 +386,20 @@ class _Respeaking:
         self._unsaid: dict[str, NativeCall] = {}
         """Old id → a call that is told as text, with its result."""
 
+    def expect(self, items: Sequence[ConversationItem]) -> None:
+        """The results in these items answer calls that are yet to come."""
+        parts = (part for item in items for part in item.parts)
+        self._answered.update(part.result.call_id for part in parts if isinstance(part, ResultPart))
+
+    def fork(self) -> Respeaking:
+        """A copy: both go on from here independently."""
+        new = copy(self)
+        new._answered, new._files, new.ways = set(self._answered), self._files.fork(), Counter(self.ways)
+        new.lost, new._said, new._unsaid = [*self.lost], {**self._said}, {**self._unsaid}
+        return new
+
     def items(self, item: ConversationItem) -> Iterator[ConversationItem]:
+        """The next item in the new words: none where it is told with a later one."""
         made_by = item.provenance
         spoken = made_by.dialect if made_by is not None else None
         words = None if spoken is None else self._translation(spoken)
@@ -422,6 +438,7 @@ class _Respeaking:
             self.ways["shell" if translated.commands else "native"] += 1
             return [CallPart(call.native) for call in translated.calls]
         if id not in self._answered:
+            self.awaits = True
             return [part]  # it is still to be answered, under its own id
         self._unsaid[id] = part.call
         self.lost += translated.lost

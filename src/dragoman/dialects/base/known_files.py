@@ -18,6 +18,12 @@ class KnownFiles:
         self._changed: dict[str, str] = {}
         """What files will be if the change of them that was begun succeeds."""
 
+    def fork(self) -> KnownFiles:
+        """A copy: both go on from here independently."""
+        new = KnownFiles()
+        new._texts, new._changed = {**self._texts}, {**self._changed}
+        return new
+
     def in_whole_lines(self, asked: op.EditFile) -> op.EditFile | None:
         """The same change in whole lines, each found once in the file; `None` when the file is not known."""
         known = self._lines_changed(asked)

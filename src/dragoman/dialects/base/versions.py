@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -138,5 +139,6 @@ def later(number: tuple[int, ...], until: str) -> bool:
     return number[: len(last)] > last
 
 
+@lru_cache(maxsize=256)  # a client says its version in every request
 def version_number(version: str) -> tuple[int, ...]:
     return tuple(int(digits) for digits in re.findall(r"\d+", version))

@@ -71,10 +71,10 @@ def _numbered_lines(text: str, mark: str) -> tuple[int, str] | None:
 
     On the wire (2.1.325) the end of a result is trimmed before a reminder: of an empty last line the number is left.
     """
-    return unnumbered(f"{text}{mark}" if _BARE_NUMBER.search(text) else text, mark)
+    return unnumbered(f"{text}{mark}" if _BARE_NUMBER.fullmatch(text, text.rfind("\n") + 1) else text, mark)
 
 
-_BARE_NUMBER = re.compile(r"(?:\A|\n) *[0-9]+\Z")
+_BARE_NUMBER = re.compile(r" *[0-9]+")
 _BEFORE_LINES = len("     1\t")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from copy import copy
 from typing import Final
 
 import msgspec
 
-from dragoman.dialects.translation import Translation, respoken
+from dragoman.dialects.translation import Respeaking
 from dragoman.model import (
     AnyPart,
     CallPart,
@@ -39,6 +41,8 @@ class Prepared(msgspec.Struct, frozen=True):
     calls: tuple[NativeCall, ...]
     seen: frozenset[str]
     """The files that the client has read or written so far."""
+    words: Words
+    """The client's and the model's words, with the files that this conversation has read."""
 
 
 class _Open:
@@ -50,32 +54,54 @@ class _Open:
         """What the client adds to results; it is told to the model after them."""
         self.results: dict[str, NativeResult] = {}
 
+    def fork(self) -> _Open:
+        new = _Open(self.kept, self.groups)
+        new.reminders, new.results = [*self.reminders], {**self.results}
+        return new
 
-class Preparing:
-    """Puts a client's conversation into the model's words, item by item."""
+
+class Walk:
+    """Puts a client's conversation into the model's words, item by item. It can be copied and continued (`fork`)."""
 
     def __init__(self, words: Words, conversations: Conversations, dialects: tuple[str | None, str | None]) -> None:
-        self._words, self._conversations = words, conversations
-        self._client, self._model = dialects
+        self._words, self._conversations = words.fork(), conversations
+        self._client = dialects[0]
         self._items: list[ConversationItem] = []
         self._open: _Open | None = None
-        self._foreign = False
         self._seen: set[str] = set()
+        translation, target = words.to_model, dialects[1]
+        self._foreign: Respeaking | None = None
+        """What puts calls that did not come from here into the model's words."""
+        if translation is not None and target is not None:
+            self._foreign = Respeaking(target, {self._client: translation}.get)
+
+    def fork(self) -> Walk:
+        """A copy: both go on from here independently."""
+        new = copy(self)
+        new._words, new._items, new._seen = self._words.fork(), [*self._items], {*self._seen}
+        new._open = None if self._open is None else self._open.fork()
+        new._foreign = None if self._foreign is None else self._foreign.fork()
+        return new
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing that was taken would become something else because of what comes later."""
+        return self._foreign is None or not self._foreign.awaits
+
+    def expect(self, items: Sequence[ConversationItem]) -> None:
+        """These are the next items, so the results in them are known to come."""
+        if self._foreign is not None:
+            self._foreign.expect(items)
 
     def prepared(self, request: Request, model: str, *, same_api: bool) -> Prepared:
-        """The request to the model, or the calls that the client is to make first."""
-        for item in request.conversation:
-            self._take(item)
+        """The request to the model, or the calls that the client is to make first. It ends the walk."""
         calls: tuple[NativeCall, ...] = ()
         if self._open is not None:
             calls = self._words.next(self._open.groups, self._open.results)
         self._close()
-        conversation: Conversation = tuple(self._items)
-        if self._foreign and self._words.to_model is not None and self._model is not None:
-            conversation = respoken(conversation, self._model, self._translation).conversation
         changes = {
             "model": model,
-            "conversation": self._instructed(conversation),
+            "conversation": self._instructed(tuple(self._items)),
             "definitions": self._words.definitions,
             "choice": self._choice(request.choice),
             "stream": False,
@@ -84,14 +110,20 @@ class Preparing:
             # 1 is every API's default, and some models refuse to be told so.
             temperature = None if request.temperature == 1 else request.temperature
             changes |= {"provider_options": {}, "cache": True, "temperature": temperature, "top_p": None}
-        return Prepared(msgspec.structs.replace(request, **changes), calls, frozenset(self._seen))
+        new = msgspec.structs.replace(request, **changes)
+        return Prepared(new, calls, frozenset(self._seen), self._words)
 
-    def _translation(self, dialect: str) -> Translation | None:
-        return self._words.to_model if dialect == self._client else None
+    def _add(self, *items: ConversationItem) -> None:
+        """The next items for the model, which may still be in the client's words."""
+        if self._foreign is None:
+            self._items += items
+        else:
+            self._items += (new for item in items for new in self._foreign.items(item))
 
     # ── items ──────────────────────────────────────────────────────────────
 
-    def _take(self, item: ConversationItem) -> None:
+    def take(self, item: ConversationItem) -> None:
+        """The next item of the client's conversation."""
         if item.role == "assistant":
             self._said(item)
             return
@@ -110,7 +142,7 @@ class Preparing:
         if results:
             assert isinstance(item, Message)
             self._close()
-            self._items.append(msgspec.structs.replace(item, parts=(*results, *others)))
+            self._add(msgspec.structs.replace(item, parts=(*results, *others)))
         elif others and self._open is not None and (answers or item.role != "user" or all(map(_is_reminder, others))):
             # What comes with a result is a note of the client: Claude Code 2.1.325 adds reminders, and sentences such
             # as "The user hasn't heard from you in a while." What a user says comes in a message of its own.
@@ -119,7 +151,7 @@ class Preparing:
             self._close()
             assert isinstance(item, Message)
             role = "user" if item.role == "tool" else item.role
-            self._items.append(Message(role, tuple(others), item.provenance, item.metadata))
+            self._add(Message(role, tuple(others), item.provenance, item.metadata))
 
     def _is_open(self, result: NativeResult) -> bool:
         return self._open is not None and base_of(result.call_id) == self._open.kept.base
@@ -139,25 +171,20 @@ class Preparing:
         self._close()
         parts = tuple(part for part in item.parts if not isinstance(part, ThinkingPart))
         if parts:
-            self._foreign = self._foreign or bool(calls)
-            made_by = item.provenance or Provenance()
-            self._items.append(
-                msgspec.structs.replace(
-                    item, parts=parts, provenance=msgspec.structs.replace(made_by, dialect=self._client)
-                )
-            )
+            made_by = msgspec.structs.replace(item.provenance or Provenance(), dialect=self._client)
+            self._add(msgspec.structs.replace(item, parts=parts, provenance=made_by))
 
     def _close(self) -> None:
         """Ends the reply whose calls were being made: it stands as the model said it, with results in its words."""
         if self._open is None:
             return
         done, self._open = self._open, None
-        self._items += done.kept.items
+        self._add(*done.kept.items)
         results = self._words.results(done.groups, done.results)
         if results:
-            self._items.append(results_message(*results))
+            self._add(results_message(*results))
         if done.reminders:
-            self._items.append(Message("user", tuple(done.reminders)))
+            self._add(Message("user", tuple(done.reminders)))
 
     # ── the rest ───────────────────────────────────────────────────────────
 

@@ -48,7 +48,8 @@ from dragoman.model import (
 
 from .clients import at, folder_of, recognised
 from .conversations import Conversations, Kept
-from .requests import Prepared, Preparing
+from .memory import Memory
+from .requests import Prepared, Walk
 from .routes import Routes
 from .words import Words
 
@@ -118,7 +119,7 @@ class Gateway:
         watch: Watch | None = None,
     ) -> None:
         self.routes, self.token, self._words_of = routes, token, words
-        self._conversations = Conversations(folder)
+        self._conversations, self._memory = Conversations(folder), Memory()
         self._max_cost, self._watch = max_cost, watch
         self.cost = Decimal(0)
         self._engines: dict[str, tuple[Engine, str]] = {}
@@ -239,7 +240,7 @@ class Gateway:
         failure: EngineError | None = None
         for model in self.routes.models(read, tokens):
             try:
-                return await self._asked_of(model, request, api, read, answer, sent)
+                return await self._asked_of(model, request, api, read, len(data), answer, sent)
             except EngineError as error:
                 if answer.begun:
                     sent.error = error.message
@@ -251,31 +252,30 @@ class Gateway:
         raise failure
 
     async def _asked_of(
-        self, named: str, request: web.Request, api: str, read: Request, answer: _Answer, sent: _Sent
+        self, named: str, request: web.Request, api: str, read: Request, size: int, answer: _Answer, sent: _Sent
     ) -> web.StreamResponse:
         engine, model = self._engine(named)
-        words, dialects = self._words(read, model, request.headers.get("User-Agent"))
+        key, words, dialects = self._words(read, model, request.headers.get("User-Agent"))
         sent.client, sent.words = dialects[0], words
-        preparing = Preparing(words, self._conversations, dialects)
-        prepared = preparing.prepared(read, model, same_api=engine.name == api)
+        walk = self._memory.walked(key, read.conversation, size, lambda: Walk(words, self._conversations, dialects))
+        prepared = walk.prepared(read, model, same_api=engine.name == api)
         if prepared.calls:
             sent.calls = tuple(call.name for call in prepared.calls)
             return await answer.end(_step(prepared.calls))
         sent.model = named
-        reply = await self._replied(engine, words, prepared, read.conversation, answer, sent)
+        reply = await self._replied(engine, prepared, read.conversation, answer, sent)
         return await answer.end(reply)
 
     async def _replied(
         self,
         engine: Engine,
-        words: Words,
         prepared: Prepared,
         conversation: Conversation,
         answer: _Answer,
         sent: _Sent,
     ) -> Reply:
         """The reply for the client. What it cannot do is answered here, and the model asked again."""
-        asked, hidden = prepared.request, list[Message | Reply]()
+        asked, words, hidden = prepared.request, prepared.words, list[Message | Reply]()
         said: list[AnyPart] = []
         usage = Usage()
         for _ in range(_ASKED_AGAIN):
@@ -311,18 +311,24 @@ class Gateway:
             self._engines[named] = cast("tuple[Engine, str]", engine_for(named))
         return self._engines[named]
 
-    def _words(self, read: Request, model: str, agent: str | None) -> tuple[Words, tuple[str | None, str | None]]:
-        """The words between a client and a model: made once for a set of tools, however many requests offer it."""
+    def _words(
+        self, read: Request, model: str, agent: str | None
+    ) -> tuple[bytes, Words, tuple[str | None, str | None]]:
+        """The words between a client and a model, what they are known by, and the names of the two vocabularies.
+
+        They are made once for a set of tools, however many requests offer it.
+        """
         found = recognised(read.definitions, agent)
         client, dialect = (None, None) if found is None else found
         target: Dialect | None = at(dialect_of(model), None, family_of(model))
         if self._words_of == "client" or dialect is None or (target is not None and dialect.name == target.name):
             target = None
         folder = folder_of(read.conversation)
-        key = blake2b(digest_size=16)
+        hashed = blake2b(digest_size=16)
         named = (model, folder or "", self._words_of, "" if dialect is None else repr(dialect))
-        key.update(msgspec.json.encode((*named, read.definitions)))
-        words = self._known.get(key.digest())
+        hashed.update(msgspec.json.encode((*named, read.definitions)))
+        key = hashed.digest()
+        words = self._known.get(key)
         if words is None:
             words = Words(
                 read.definitions,
@@ -333,8 +339,8 @@ class Gateway:
             )
             if len(self._known) >= 64:
                 self._known.clear()
-            self._known[key.digest()] = words
-        return words.anew(), (None if dialect is None else dialect.name, None if target is None else target.name)
+            self._known[key] = words
+        return key, words, (None if dialect is None else dialect.name, None if target is None else target.name)
 
     def _told(self, sent: _Sent, status: int, seconds: float) -> None:
         if self._watch is None:

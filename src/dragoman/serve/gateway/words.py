@@ -100,10 +100,10 @@ class Words:
         )
         self._to_model = Translation(client, model, offered=new, losses=False)
 
-    def anew(self) -> Words:
-        """The same for one walk through a conversation: translating remembers what was read in it."""
+    def fork(self) -> Words:
+        """A copy for one conversation, or for a branch of it: translating remembers which files were read in it."""
         new = copy.copy(self)
-        new._files = KnownFiles()
+        new._files = self._files.fork()
         return new
 
     def _offered(self, client: Dialect, model: Dialect, names: Sequence[str]) -> list[Definition]:

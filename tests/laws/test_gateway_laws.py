@@ -1,0 +1,140 @@
+"""Laws of the gateway: what is remembered of a conversation changes nothing but the time that it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from hypothesis import example, given, strategies as st
+
+from dragoman.apis import APIS, Lowering
+from dragoman.dialects import DIALECTS
+from dragoman.model import (
+    CallPart,
+    ConversationItem,
+    FinishReason,
+    FunctionDefinition,
+    Message,
+    NativeCall,
+    NativeResult,
+    Provenance,
+    Reply,
+    Request,
+    TextPart,
+    results_message,
+    system,
+    user,
+)
+from dragoman.serve.gateway import Words
+from dragoman.serve.gateway.conversations import Conversations, Kept
+from dragoman.serve.gateway.memory import Memory
+from dragoman.serve.gateway.requests import Prepared, Walk
+from tests.examples import examples
+
+TOOLS = (
+    *DIALECTS["claude_code"].definitions(),
+    FunctionDefinition(
+        "mcp__notes__add", "Add a note.", {"type": "object", "properties": {"text": {"type": "string"}}}
+    ),
+)
+MODELS = {"codex": ("gpt-5.5", "openai_responses"), "gemini_cli": ("gemini-3-pro-preview", "gemini_generate")}
+WORDS = {
+    name: Words(TOOLS, client=DIALECTS["claude_code"], model=DIALECTS[name], folder="/work", reads_first=True)
+    for name in MODELS
+}
+PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Update File: b.py\n@@\n-x\n+y\n*** End Patch\n"
+OWN = {
+    "codex": [("exec_command", {"cmd": "ls"}), ("apply_patch", PATCH), ("mcp__notes__add", {"text": "n"})],
+    "gemini_cli": [
+        ("read_file", {"file_path": "a.py"}),
+        ("replace", {"file_path": "a.py", "instruction": "i", "old_string": "x", "new_string": "y"}),
+        ("mcp__notes__add", {"text": "n"}),
+    ],
+}
+FOREIGN = [
+    ("Read", {"file_path": "/work/a.py"}),
+    ("Edit", {"file_path": "/work/a.py", "old_string": "x", "new_string": "y"}),
+    ("Bash", {"command": "ls"}),
+    ("NoSuchTool", {"a": 1}),
+]
+READ = "1\tx\n2\t"
+STEPS = st.tuples(
+    st.sampled_from(["own", "foreign", "said"]), st.integers(0, 3), st.booleans(), st.sampled_from([READ, "no"])
+)
+
+
+def conversation_of(steps: list[tuple[str, int, bool, str]], model: str, kept: Conversations) -> list[ConversationItem]:
+    """What a client sends after these steps: replies that came from the gateway, replies that did not, and words."""
+    items: list[ConversationItem] = [system("Use Read and Edit.\nWorking directory: /work"), user("Do it.")]
+    seen: frozenset[str] = frozenset()
+    for number, (kind, choice, whole, told) in enumerate(steps):
+        if kind == "said":
+            items.append(user(f"And {number}."))
+            continue
+        if kind == "own":
+            name, arguments = OWN[model][choice % 3]
+            made_by = Provenance(api=MODELS[model][1], model=MODELS[model][0])
+            reply = Reply(
+                (CallPart(NativeCall(f"m{number}", name, arguments)),), FinishReason.CALLS, provenance=made_by
+            )
+            base = f"call_{number:020x}"
+            kept.add(Kept(base, (reply,), Lowering(), seen))
+            groups = WORDS[model].fork().groups(reply, base, Lowering(), seen)
+            calls = [call for group in groups for read in group.reads for call in (one.native for one in read.calls)]
+            calls += [call for group in groups for call in group.calls]
+        else:
+            calls = [NativeCall(f"toolu_{number}", *FOREIGN[choice])]
+        for call in calls[: None if whole else 1]:
+            items.append(Message("assistant", (TextPart(f"Step {number}."), CallPart(call))))
+            items.append(results_message(NativeResult(call.id, told, name=call.name)))
+    return items
+
+
+def prepared(memory: Memory, model: str, items: list[ConversationItem], kept: Conversations) -> Prepared:
+    names = ("claude_code", model)
+    walk = memory.walked(model.encode(), tuple(items), 1, lambda: Walk(WORDS[model], kept, names))
+    return walk.prepared(Request("claude", tuple(items), TOOLS), MODELS[model][0], same_api=False)
+
+
+def told(one: Prepared, model: str) -> tuple[Any, ...]:
+    body = APIS[MODELS[model][1]].encode(one.request).to_bytes()
+    return (one.request, body, one.calls, one.seen)
+
+
+@examples(60)
+@given(
+    model=st.sampled_from(sorted(MODELS)),
+    steps=st.lists(STEPS, min_size=1, max_size=8),
+    sent=st.lists(st.tuples(st.integers(1, 40), st.none() | st.integers(0, 40)), min_size=2, max_size=6),
+)
+@example("codex", [("foreign", 3, True, "no"), ("said", 0, True, "no")], [(1, None), (3, None)])
+@example("codex", [("foreign", 0, True, READ), ("foreign", 1, True, "no")], [(4, None), (4, 4)])
+def test_a_conversation_gives_the_same_request_whatever_is_remembered_of_it(
+    model: str, steps: list[tuple[str, int, bool, str]], sent: list[tuple[int, int | None]]
+) -> None:
+    kept, memory = Conversations(None), Memory()
+    items = conversation_of(steps, model, kept)
+    for length, marked in sent:  # beginnings of the conversation in any order, each with a mark somewhere or none
+        now = items[: 2 + length % (len(items) - 1)]
+        if marked is not None:
+            place = marked % len(now)
+            now[place] = msgspec.structs.replace(now[place], metadata={"anthropic_messages": {"mark": marked}})
+        assert told(prepared(memory, model, now, kept), model) == told(prepared(Memory(), model, now, kept), model)
+
+
+def test_a_turn_that_extends_a_conversation_translates_what_is_new_alone() -> None:
+    taken: list[ConversationItem] = []
+
+    class Counting(Walk):
+        def take(self, item: ConversationItem) -> None:
+            taken.append(item)
+            super().take(item)
+
+    kept, memory = Conversations(None), Memory()
+    items = conversation_of([("own", 0, True, READ)] * 40, "gemini_cli", kept)
+    for length in range(len(items) - 20, len(items) + 1):
+        taken.clear()
+        memory.walked(
+            b"", tuple(items[:length]), 1, lambda: Counting(WORDS["gemini_cli"], kept, ("claude_code", "gemini_cli"))
+        )
+        assert len(taken) == (length if length == len(items) - 20 else 1)
