@@ -3,6 +3,7 @@
 DragomanError
 ├─ DefinitionError     the developer: at import or load, all problems at once
 ├─ Unspeakable         the caller: this dialect cannot say this operation
+├─ Unsupported         the caller: this API does not offer what was asked of it
 ├─ EngineError         the operator: provider or network
 ├─ LimitReached        the caller: iterations, depth, fan-out, budget, time
 ├─ LogError            the operator: a log cannot be opened or recognised
@@ -51,6 +52,14 @@ class Unspeakable(DragomanError):
     def __init__(self, dialect: str, operation: str, reason: str) -> None:
         self.dialect, self.operation, self.reason = dialect, operation, reason
         super().__init__(f"{dialect} cannot say {operation}: {reason}")
+
+
+class Unsupported(DragomanError):
+    """An API does not offer a feature: embeddings, batches, token counting. Nothing was sent."""
+
+    def __init__(self, api: str, feature: str, advice: str = "") -> None:
+        self.api, self.feature, self.advice = api, feature, advice
+        super().__init__(f"{api} does not offer {feature}" + (f": {advice}" if advice else ""))
 
 
 class EngineError(DragomanError):

@@ -116,7 +116,8 @@ class Loopback:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         path = first.split(" ")[1]
         api = next((api for api, mark in PATHS.items() if mark in path), "openai_chat")
-        heard = Heard(api, path, headers, json.loads(body or b"{}"))
+        form = headers.get("content-type", "").startswith("multipart/")
+        heard = Heard(api, path, headers, {"form": body.decode()} if form else json.loads(body or b"{}"))
         self.requests.append(heard)
         return heard
 

@@ -23,6 +23,16 @@ from .base.lowered import Lowering as Lowering
 from .base.options import RawTool as RawTool, merged as merged, raw_tools as raw_tools
 
 if TYPE_CHECKING:
+    from .base.endpoints import (
+        Batch as Batch,
+        BatchReplies as BatchReplies,
+        Embedded as Embedded,
+        Endpoints as Endpoints,
+        HttpRequest as HttpRequest,
+        Purpose as Purpose,
+        Steps as Steps,
+        Vector as Vector,
+    )
     from .base.partial import PartialJson as PartialJson
     from .base.serving import Asked as Asked, ServerSide as ServerSide, StreamWriter as StreamWriter, written as written
 
@@ -33,6 +43,10 @@ def __getattr__(name: str) -> Any:
         from .base.partial import PartialJson
 
         return PartialJson
+    if name in ("Batch", "BatchReplies", "Embedded", "Endpoints", "HttpRequest", "Purpose", "Steps", "Vector"):
+        from .base import endpoints
+
+        return getattr(endpoints, name)
     if name in ("Asked", "ServerSide", "StreamWriter", "written"):
         from .base import serving
 

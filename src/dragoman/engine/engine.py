@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
@@ -24,8 +24,10 @@ from .policy import Retry
 from .transport import Transport
 
 if TYPE_CHECKING:
+    from dragoman.apis import HttpRequest, Steps
     from dragoman.model import AnyEvent
 
+Found = TypeVar("Found")
 
 Observer = Callable[[req.AnyChunk], "bool | None"]
 """Sees the chunks of a reply. Returning True says that something was begun: the request must not be made again."""
@@ -123,15 +125,36 @@ class HttpEngine:
             request = msgspec.structs.replace(request, stream=True)
         encoded = self.prepare(request)
         body = encoded.to_bytes()
-        attempt = 0
-        while True:
+        watch: _Watch | None = None
+
+        async def attempt(failed: EngineError | None) -> conv.Reply:
+            nonlocal watch
+            if failed is not None and watch is not None and watch.seen:
+                watch.observe(req.Restarted(failed.message))
             watch = None if observe is None else _Watch(observe)
+            return await self._asked(request, encoded, body, watch)
+
+        return await self._persist(request.model, attempt, lambda _: watch is None or not watch.began)
+
+    async def _persist(
+        self,
+        subject: str,
+        once: Callable[[EngineError | None], Awaitable[Found]],
+        may_repeat: Callable[[EngineError], bool],
+    ) -> Found:
+        """What an attempt gives; it is made again after an error that may pass, if it may be repeated.
+
+        Each attempt gets the error of the one before.
+        """
+        attempt = 0
+        failed: EngineError | None = None
+        while True:
             try:
-                return await self._asked(request, encoded, body, watch)
+                return await once(failed)
             except EngineError as error:
                 error.provider = error.provider or self.provider or None
-                if not error.retryable or attempt >= self.retry.times or (watch is not None and watch.began):
-                    HTTP.info("%s: %s; not tried again", request.model, _kind_of(error))
+                if not error.retryable or attempt >= self.retry.times or not may_repeat(error):
+                    HTTP.info("%s: %s; not tried again", subject, _kind_of(error))
                     raise
                 patience = self.retry.longest * (self.retry.times - attempt)
                 if error.retry_after is not None and error.retry_after > patience:
@@ -140,7 +163,7 @@ class HttpEngine:
                 wait = self.retry.wait(attempt, error.retry_after, _chance())
                 HTTP.info(
                     "%s: %s; trying again in %.1f s (%d of %d)",
-                    request.model,
+                    subject,
                     _kind_of(error),
                     wait,
                     attempt,
@@ -149,8 +172,41 @@ class HttpEngine:
                 if self._notice is not None:
                     self._notice(error, wait)
                 await asyncio.sleep(wait)
-                if watch is not None and watch.seen:
-                    watch.observe(req.Restarted(error.message))
+                failed = error
+
+    # ── beside conversations ───────────────────────────────────────────────
+
+    async def count_tokens(self, request: req.Request) -> int:
+        """The input tokens of a request as the provider counts them; `Unsupported` where it does not count."""
+        return await self.follow(self.api.endpoints().count_tokens(self.prepare(request), request.model))
+
+    async def follow(self, steps: Steps[Found]) -> Found:
+        """Makes the requests of an operation of the API's `endpoints()` and gives its result."""
+        try:
+            wanted = next(steps)
+            while True:
+                wanted = steps.send(await self._posted(wanted))
+        except StopIteration as end:
+            found: Found = end.value
+            return found
+        finally:
+            steps.close()
+
+    async def _posted(self, wanted: HttpRequest) -> bytes:
+        async def attempt(_: EngineError | None) -> bytes:
+            failure: EngineError | None = None
+            try:
+                response = await self.transport.exchange(
+                    wanted.path, wanted.body, headers=wanted.headers, method=wanted.method
+                )
+                self._check(response)
+            except EngineError as error:
+                failure = self._told(error)
+            if failure is not None:
+                raise failure  # as in `_asked`
+            return response.body
+
+        return await self._persist(wanted.path, attempt, lambda error: wanted.repeatable or _never_arrived(error))
 
     async def _asked(self, request: req.Request, encoded: Encoded, body: bytes, watch: _Watch | None) -> conv.Reply:
         taker = (
@@ -179,13 +235,17 @@ class HttpEngine:
 
     def _read(self, response: Response, taker: _Taker | None) -> conv.Reply:
         """The reply a response holds; `EngineError` when it holds none."""
+        self._check(response)
+        return require_answer(self._decoded(response.body) if taker is None else taker.reply(self._decoded))
+
+    def _check(self, response: Response) -> None:
+        """Raises what a response says went wrong."""
         if 300 <= response.status < 400:
             raise _redirected(response)
         if not 200 <= response.status < 300:
             raise self.api.error(response.status, response.headers, response.body)
         if is_html(response.headers):
             raise not_an_api(response.body, response.status)
-        return require_answer(self._decoded(response.body) if taker is None else taker.reply(self._decoded))
 
     def _decoded(self, body: bytes) -> conv.Reply:
         return self.api.decode(read_json(body, self.transport.bounds))
@@ -250,6 +310,11 @@ class HttpEngine:
     async def close(self) -> None:
         """Closes the connections."""
         await self.transport.close()
+
+
+def _never_arrived(error: EngineError) -> bool:
+    """Whether a request that failed had no effect: nobody was reached, or it was turned away."""
+    return error.status in (429, 529) or error.code in ("connect", "connect_timeout", "dns", "tls")
 
 
 def _words_of(error: BaseException) -> str:

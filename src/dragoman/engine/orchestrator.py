@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from dragoman.apis import Encoded, merged
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.errors import ConfigError, DefinitionError, ToolError, nearest
+from dragoman.errors import ConfigError, DefinitionError, ToolError, Unsupported, nearest
 from dragoman.model import (
     AnyEvent,
     Conversation,
@@ -40,6 +40,7 @@ from .event_stream import Item
 from .executor import Hooks
 from .facade import Facade
 from .history.from_recording import conversation_of
+from .history.shortening import Room
 from .loop import Ask, by_client
 from .models.configured import configured_dialect, configured_options, model_rows, set_sandbox, settings_for
 from .models.providers import dialect_of, engine_for, family_of, plain_name
@@ -404,6 +405,25 @@ class Orchestrator(Generic[OutputT]):
         encoded = self.engine.prepare(request)
         replaced = () if encoded is None else notes_on_options(encoded)
         return Prepared(request, encoded, (*self.notes, *running.facade.notes, *running.notes, *replaced))
+
+    async def count_tokens(self, prompt: Prompt = (), *, output: Any = None, **options: Unpack[RunOptions]) -> int:
+        """The input tokens of the first request of a run, as the provider counts them; nothing is generated.
+
+        Raises `Unsupported` for an API that does not count tokens; `estimate_tokens` works with every model.
+        """
+        count = getattr(self.engine, "count_tokens", None)
+        if count is None:
+            raise Unsupported(self.engine.name, "token counting", "estimate_tokens() estimates them")
+        tokens: int = await count(self.prepare(prompt, output=output, **options).request)
+        return tokens
+
+    def estimate_tokens(self, prompt: Prompt = (), *, output: Any = None, **options: Unpack[RunOptions]) -> int:
+        """About how many input tokens the first request of a run has, estimated here from its bytes.
+
+        It is meant to be too high rather than too low; nothing is sent.
+        """
+        request = self.prepare(prompt, output=output, **options).request
+        return Room(None, None).tokens(request.conversation, request.definitions)
 
     # ── shared by runs ─────────────────────────────────────────────────────
 

@@ -61,18 +61,18 @@ class Transport:
         self._tls = tls
         self._keep = keep
         self._idle: dict[asyncio.AbstractEventLoop, list[Connection]] = {}
-        self._head = self._written_head(dict(headers or {}))
+        self._headers = self._own_headers(dict(headers or {}))
+        self._head = _lines(self._headers)
         self._secrets = _secrets(headers or {})
 
-    def _written_head(self, headers: dict[str, str]) -> bytes:
+    def _own_headers(self, headers: dict[str, str]) -> dict[str, str]:
         default = 443 if self._secure else 80
         host = f"[{self._host}]" if ":" in self._host else self._host
         lines = {"host": host if self._port == default else f"{host}:{self._port}"}
         lines |= {"accept-encoding": "identity", "user-agent": "dragoman", "content-type": "application/json"}
         if self._proxy is not None and not self._secure:
             lines |= _proxy_authorization(self._proxy)
-        lines |= {name.lower(): value for name, value in headers.items()}
-        return _lines(lines)
+        return lines | {name.lower(): value for name, value in headers.items()}
 
     async def exchange(
         self,
@@ -99,7 +99,7 @@ class Transport:
             target += f"{'&' if '?' in target else '?'}{self._url.query}"
         if self._proxy is not None and not self._secure:
             target = f"http://{_where(self._url)}{target}"
-        head = f"{method} {target} HTTP/1.1\r\n".encode() + self._head + _lines(headers or {})
+        head = f"{method} {target} HTTP/1.1\r\n".encode() + self._head_with(headers or {})
         message = b"%scontent-length: %d\r\n\r\n%s" % (head, len(body), body)
         total = self.bounds.times.total
         if total is None:
@@ -112,6 +112,12 @@ class Transport:
                 raise  # a sink's own
             message_ = f"no complete answer within {total:g} s"
             raise self.bounds.reached("total", message_, code="total_timeout") from error
+
+    def _head_with(self, headers: Mapping[str, str]) -> bytes:
+        """The headers of every request and those of this one, which come before them."""
+        if "content-type" in headers:
+            return _lines({**self._headers, **headers})
+        return self._head + _lines(headers)
 
     async def _exchanged(
         self,

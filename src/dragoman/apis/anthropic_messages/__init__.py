@@ -18,6 +18,7 @@ from .families import FAMILIES, FEATURES, LIMITS, NAME, Family
 from .replies import read_error, read_reply, read_usage, read_usual_usage
 
 if TYPE_CHECKING:
+    from dragoman.apis.base.endpoints import Endpoints
     from dragoman.apis.base.serving import ServerSide
 
 
@@ -63,6 +64,11 @@ class AnthropicMessages(Api):
         from .serving import SERVER
 
         return SERVER
+
+    def endpoints(self) -> Endpoints:
+        from .endpoints import MessagesEndpoints
+
+        return MessagesEndpoints()
 
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
         from .requests import RequestWriter

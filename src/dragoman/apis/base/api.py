@@ -21,70 +21,19 @@ from dragoman.errors import DefinitionError, EngineError, nearest
 from dragoman.model import request as req
 from dragoman.model.base import Value
 from dragoman.model.conversation import AnyPart, Conversation, MediaPart, Reply, Usage
-from dragoman.model.json_text import DEEPEST, is_too_deep, json_text
+from dragoman.model.json_text import DEEPEST, is_too_deep
 
-from .conversation_order import History, Remark
+from .conversation_order import History
+from .encoded import Encoded as Encoded, Problem as Problem, Tools as Tools
 from .lowered import Lowering
 from .sse import Event, EventSplitter, EventTooLong
 
 if TYPE_CHECKING:
+    from .endpoints import Endpoints
     from .partial import PartialJson
     from .serving import ServerSide
 
 Changed = TypeVar("Changed", bound=Value)
-
-
-class Problem(Value, frozen=True):
-    """What is wrong with a request: where, what, and what to do.
-
-    A provider would refuse it, unless `encode` fixes it by itself (`fixed`), or only the model is misled (`accepted`).
-    """
-
-    where: str
-    message: str
-    fix: str
-    fixed: bool = False
-    accepted: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.message}; {self.fix}"
-
-
-class Tools(msgspec.Struct, frozen=True):
-    """A toolset as one API carries it: made once, however many requests offer it."""
-
-    definitions: tuple[req.Definition, ...]
-    wire: list[Any]
-    """What stands in the body, in the order it is offered."""
-    raw: msgspec.Raw
-    lowering: Lowering
-    report: tuple[Remark, ...]
-    problems: tuple[Problem, ...]
-
-
-class Encoded(msgspec.Struct, frozen=True):
-    """A request as it goes out.
-
-    `path` follows the provider's base URL; `headers` are those the protocol itself wants (versions, betas), no key.
-    `lowering` undoes on arguments what was done to schemas; `report` says what was changed and what could not travel.
-    """
-
-    body: dict[str, Any]
-    path: str = ""
-    headers: dict[str, str] = {}
-    lowering: Lowering = Lowering()
-    report: tuple[Remark, ...] = ()
-    tools: Tools | None = None
-
-    def to_bytes(self) -> bytes:
-        """The body as JSON. An unchanged toolset is not written again."""
-        body = self.body
-        if self.tools is not None and body.get("tools") is self.tools.wire:
-            body = {**body, "tools": self.tools.raw}
-        try:
-            return msgspec.json.encode(body)
-        except UnicodeEncodeError:  # half a character, which JSON can hold as an escape alone
-            return json_text(self.body).encode()
 
 
 class Api(abc.ABC):
@@ -146,6 +95,12 @@ class Api(abc.ABC):
     def server(self) -> ServerSide:
         """What a server of this protocol answers; loaded when it is first asked for."""
         raise DefinitionError(f"the API {self.name!r}", ["it has no server's side: `server` is not written"])
+
+    def endpoints(self) -> Endpoints:
+        """What this protocol offers beside conversations; loaded when it is first asked for."""
+        from .endpoints import no_endpoints
+
+        return no_endpoints(self.name)
 
     def _problems(self, request: req.Request) -> Iterable[Problem]:
         """What this protocol alone minds in a request."""

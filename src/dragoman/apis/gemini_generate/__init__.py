@@ -18,6 +18,7 @@ from .replies import read_body, read_error, read_usage
 from .stream import GeminiStream
 
 if TYPE_CHECKING:
+    from dragoman.apis.base.endpoints import Endpoints
     from dragoman.apis.base.serving import ServerSide
 
 
@@ -57,6 +58,11 @@ class GeminiGenerate(Api):
         from .serving import SERVER
 
         return SERVER
+
+    def endpoints(self) -> Endpoints:
+        from .endpoints import GenerateEndpoints
+
+        return GenerateEndpoints()
 
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
         from .requests import write_request

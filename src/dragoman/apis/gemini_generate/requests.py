@@ -72,13 +72,13 @@ def _mixed_by_options(request: req.Request) -> bool:
 
 def path_of(request: req.Request) -> str:
     """Where the request goes, after the base URL: the model is named there, not in the body."""
-    model = _as_path(request.model if "/" in request.model else f"models/{request.model}")
+    model = model_path(request.model)
     return f"{model}:streamGenerateContent?alt=sse" if request.stream else f"{model}:generateContent"
 
 
-def _as_path(model: str) -> str:
+def model_path(model: str) -> str:
     """The name of a model as a part of a URL, so that it can name nothing but a model."""
-    segments = model.split("/")
+    segments = (model if "/" in model else f"models/{model}").split("/")
     if not {"", ".", ".."}.isdisjoint(segments):
         raise ConfigError(f'"{model}" cannot be the name of a model: a part of it is empty or made of dots')
     return "/".join(quote(segment, safe="@", errors="replace") for segment in segments)

@@ -25,6 +25,7 @@ from .usage import read_usage
 from .values import NAME
 
 if TYPE_CHECKING:
+    from dragoman.apis.base.endpoints import Endpoints
     from dragoman.apis.base.serving import ServerSide
 
 
@@ -67,6 +68,11 @@ class OpenAIChat(Api):
         from .serving import SERVER
 
         return SERVER
+
+    def endpoints(self) -> Endpoints:
+        from .endpoints import ChatEndpoints
+
+        return ChatEndpoints(self)
 
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
         from .requests import write_request

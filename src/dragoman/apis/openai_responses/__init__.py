@@ -18,6 +18,7 @@ from .items import read_items
 from .replies import read_error, read_reply, read_usage
 
 if TYPE_CHECKING:
+    from dragoman.apis.base.endpoints import Endpoints
     from dragoman.apis.base.serving import ServerSide
 
 _KEPT_THERE = ("previous_response_id", "conversation")
@@ -71,6 +72,11 @@ class OpenAIResponses(Api):
         from .serving import SERVER
 
         return SERVER
+
+    def endpoints(self) -> Endpoints:
+        from .endpoints import ResponsesEndpoints
+
+        return ResponsesEndpoints(self)
 
     def _body(self, request: Request, history: History, tools: Tools | None) -> Encoded:
         from .requests import write_request

@@ -1,0 +1,67 @@
+"""A request as it goes out, the tools in it, and what is wrong with one that cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dragoman.model import request as req
+from dragoman.model.base import Value
+from dragoman.model.json_text import json_text
+
+from .conversation_order import Remark
+from .lowered import Lowering
+
+
+class Problem(Value, frozen=True):
+    """What is wrong with a request: where, what, and what to do.
+
+    A provider would refuse it, unless `encode` fixes it by itself (`fixed`), or only the model is misled (`accepted`).
+    """
+
+    where: str
+    message: str
+    fix: str
+    fixed: bool = False
+    accepted: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}; {self.fix}"
+
+
+class Tools(msgspec.Struct, frozen=True):
+    """A toolset as one API carries it: made once, however many requests offer it."""
+
+    definitions: tuple[req.Definition, ...]
+    wire: list[Any]
+    """What stands in the body, in the order it is offered."""
+    raw: msgspec.Raw
+    lowering: Lowering
+    report: tuple[Remark, ...]
+    problems: tuple[Problem, ...]
+
+
+class Encoded(msgspec.Struct, frozen=True):
+    """A request as it goes out.
+
+    `path` follows the provider's base URL; `headers` are those the protocol itself wants (versions, betas), no key.
+    `lowering` undoes on arguments what was done to schemas; `report` says what was changed and what could not travel.
+    """
+
+    body: dict[str, Any]
+    path: str = ""
+    headers: dict[str, str] = {}
+    lowering: Lowering = Lowering()
+    report: tuple[Remark, ...] = ()
+    tools: Tools | None = None
+
+    def to_bytes(self) -> bytes:
+        """The body as JSON. An unchanged toolset is not written again."""
+        body = self.body
+        if self.tools is not None and body.get("tools") is self.tools.wire:
+            body = {**body, "tools": self.tools.raw}
+        try:
+            return msgspec.json.encode(body)
+        except UnicodeEncodeError:  # half a character, which JSON can hold as an escape alone
+            return json_text(self.body).encode()
