@@ -92,7 +92,7 @@ def conversation_of(steps: list[tuple[str, int, bool, str]], model: str, kept: C
 
 def prepared(memory: Memory, model: str, items: list[ConversationItem], kept: Conversations) -> Prepared:
     names = ("claude_code", model)
-    walk = memory.walked(model.encode(), tuple(items), 1, lambda: Walk(WORDS[model], kept, names))
+    _, walk = memory.walked(model.encode(), tuple(items), 1, lambda: Walk(WORDS[model], kept, names))
     return walk.prepared(Request("claude", tuple(items), TOOLS), MODELS[model][0], same_api=False)
 
 

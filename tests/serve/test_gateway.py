@@ -153,12 +153,16 @@ async def test_a_patch_that_does_not_fit_changes_nothing(tmp_path: Path, monkeyp
     assert written(tmp_path) == {"a.py": "x = 2\n", "b.py": "y = 2\n", "c.py": "z = 1\n"}
 
 
-def modes(folder: Path) -> list[str]:
-    return [oct(path.stat().st_mode & 0o777) for path in (folder, *folder.iterdir())]
+def modes(folder: Path) -> set[tuple[bool, str]]:
+    """Whether each path is a folder, and who may use it."""
+    return {(path.is_dir(), oct(path.stat().st_mode & 0o777)) for path in (folder, *folder.rglob("*"))}
+
+
+PRIVATE = {(True, "0o700"), (False, "0o600")}
 
 
 def written(folder: Path) -> dict[str, str]:
-    return {file.name: file.read_text() for file in folder.iterdir()}
+    return {file.name: file.read_text() for file in folder.rglob("*") if file.is_file()}
 
 
 async def test_signatures_come_back_to_the_model_after_a_restart(
@@ -189,7 +193,7 @@ async def test_signatures_come_back_to_the_model_after_a_restart(
     async with gateway(monkeypatch, "gemini_generate", first, folder=kept) as (served, _):
         with pytest.raises(EngineError, match="the script is over") as raised:
             await client(served, "claude_code", tmp_path / "work").run("Do it.")
-    assert modes(kept) == ["0o700", "0o600"]
+    assert modes(kept) == PRIVATE
     async with gateway(monkeypatch, "gemini_generate", Turn("Done."), folder=kept) as (served, upstream):
         again = await client(served, "claude_code", tmp_path / "work").run(raised.value.conversation)
     assert again.text == "Done."

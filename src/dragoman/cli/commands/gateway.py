@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     "--token-env", metavar="VARIABLE", help="The variable with the token that clients must send; else one is made."
 )
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Refuse requests after this.")
-@click.option("--no-record", is_flag=True, help="Keep nothing on disk, not even what a restart needs.")
+@click.option(
+    "--no-record", is_flag=True, help="Keep nothing on disk: no record of sessions, and nothing that a restart needs."
+)
 @click.option("--watch", is_flag=True, help="Show each exchange.")
 @json_option
 @click.pass_obj
@@ -89,6 +91,7 @@ def command(
         folder=None if no_record else configuration.data_dir / "gateway",
         max_cost=None if max_cost is None else Decimal(str(max_cost)),
         watch=_shown(console, as_json=as_json) if watch else None,
+        warn=console.warn,
     )
     if client is None or program is None:
         run(_serve(console, served, port))

@@ -83,7 +83,9 @@ class Dragoman(LogFormat):
         return 1.0 if sample.head.startswith(b'{"format":"dragoman"') else 0.0
 
     def homes(self, places: Places) -> Iterator[Path]:
-        yield Path(places.environment.get("DRAGOMAN_DATA_DIR") or _data_folder(places)) / "runs"
+        data = Path(places.environment.get("DRAGOMAN_DATA_DIR") or _data_folder(places))
+        yield data / "runs"
+        yield data / "gateway" / "sessions"
 
     def files(self, home: Path) -> Iterator[Path]:
         yield from files_in(home, "*.jsonl")

@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -48,27 +49,31 @@ class Kept(msgspec.Struct, frozen=True):
 class Conversations:
     """All replies that are known. Without a `folder` nothing is written to disk."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | None, warn: Callable[[str], None] = lambda text: None) -> None:
+        """`warn` gets a sentence when a reply cannot be written."""
+        self._folder, self._warn = folder, warn
         self._kept: OrderedDict[str, Kept] = OrderedDict()
         self._loaded: set[str] = set()
 
-    def new_base(self, conversation: Conversation) -> str:
-        """The beginning of the ids of a new reply's calls."""
-        known = next((found[1] for item in reversed(conversation) if (found := _found(item)) is not None), None)
-        return f"call_{known or secrets.token_hex(6)}{secrets.token_hex(4)}"
+    def new_base(self, name: str) -> str:
+        """The beginning of the ids of a new reply's calls, in the conversation of this name."""
+        return f"call_{name}{secrets.token_hex(4)}"
 
     def add(self, kept: Kept) -> None:
         """Keeps a reply."""
         self._remember(kept)
         if self._folder is None:
             return
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = _BASE.match(f"{kept.base}_")
         assert name is not None
+        path = self._folder / f"{name[1]}.jsonl"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-        with os.fdopen(os.open(self._folder / f"{name[1]}.jsonl", flags, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(kept) + b"\n")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+                file.write(msgspec.json.encode(kept) + b"\n")
+        except OSError as error:  # it is in memory: only a restart loses it
+            self._warn(f"cannot write {path}, which a restart of the gateway needs: {error.strerror or error}")
 
     def of(self, item: Message | Reply) -> Kept | None:
         """The reply that a client's message stands for; `None` when it did not come from here."""
@@ -111,6 +116,11 @@ def _found(item: Message | Reply) -> tuple[str, str] | None:
         if isinstance(part, CallPart) and (found := _BASE.match(part.call.id)) is not None:
             return found[0], found[1]
     return None
+
+
+def name_in(conversation: Conversation) -> str | None:
+    """The name of a conversation as the ids of its last calls have it; `None` where none came from here."""
+    return next((found[1] for item in reversed(conversation) if (found := _found(item)) is not None), None)
 
 
 def base_of(call_id: str) -> str | None:

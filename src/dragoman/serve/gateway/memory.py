@@ -10,13 +10,15 @@ Rules:
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from dragoman.model import Conversation
+from dragoman.model import CallPart, Conversation, ConversationItem, MediaPart, RefusalPart, ResultPart, TextPart
 
+from .conversations import name_in
 from .requests import Walk
 
 _CONVERSATIONS: Final = 64
@@ -32,6 +34,7 @@ class _Known(msgspec.Struct, frozen=True):
     """A conversation and the walks through its beginnings, by the number of items that they have taken."""
 
     key: bytes
+    name: str
     items: Conversation
     walks: dict[int, Walk]
     size: int
@@ -44,6 +47,11 @@ class _Known(msgspec.Struct, frozen=True):
         pairs = zip(self.items, items, strict=False)
         return next(number for number, (one, other) in enumerate(pairs) if one != other)
 
+    def is_continued_by(self, items: Conversation, shared: int) -> bool:
+        """Whether a conversation is this one with more in it, but for marks in the last messages."""
+        rest = self.items[shared:]
+        return len(rest) <= _LAST and list(map(said, rest)) == list(map(said, items[shared : len(self.items)]))
+
 
 class Memory:
     """The conversations of all clients."""
@@ -52,8 +60,8 @@ class Memory:
         self._known: list[_Known] = []
         """The one used last comes last."""
 
-    def walked(self, key: bytes, items: Conversation, size: int, new: Callable[[], Walk]) -> Walk:
-        """A walk that has taken all items.
+    def walked(self, key: bytes, items: Conversation, size: int, new: Callable[[], Walk]) -> tuple[str, Walk]:
+        """The name of a conversation, and a walk that has taken all its items.
 
         `key` stands for the model and the words, `size` is that of the request, and `new` begins a walk.
         """
@@ -68,13 +76,16 @@ class Memory:
             walk.take(item)
             if walk.is_settled and (count >= len(items) - _LAST or count % _EVERY == 0):
                 walks[count] = walk.fork()
-        if before is not None and shared >= len(before.items) - _LAST:
-            self._known.remove(before)  # it is the same conversation, continued
+        name = name_in(items)
+        if before is not None and before.is_continued_by(items, shared):
+            self._known.remove(before)
+            name = name or before.name
+        name = name or secrets.token_hex(6)
         kept = {at: one for at, one in walks.items() if at >= len(items) - _LAST or at % _EVERY == 0}
-        self._known.append(_Known(key, items, kept, size))
+        self._known.append(_Known(key, name, items, kept, size))
         while len(self._known) > _CONVERSATIONS or sum(one.size for one in self._known) > _BYTES:
             del self._known[0]
-        return walk
+        return name, walk
 
     def _closest(self, key: bytes, items: Conversation) -> tuple[_Known | None, int]:
         """The conversation that has the longest beginning in common with this one, and how long it is."""
@@ -85,3 +96,19 @@ class Memory:
                 if most == len(known.items):
                     break
         return found, most
+
+
+def said(item: ConversationItem) -> tuple[Any, ...]:
+    """What an item says, without marks and signatures: a client sends back a reply with others than it came with."""
+    parts: list[Any] = []
+    for part in item.parts:
+        match part:
+            case TextPart() | RefusalPart():
+                parts.append(part.text.strip())
+            case CallPart(call):
+                parts.append((call.id, call.name))
+            case ResultPart(result):
+                parts.append((result.call_id, result.content))
+            case MediaPart(media):
+                parts.append(media)
+    return item.role, [part for part in parts if part]

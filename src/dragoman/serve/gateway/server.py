@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import time
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -29,7 +30,6 @@ from dragoman.model import (
     AnyChunk,
     AnyPart,
     CallPart,
-    Conversation,
     FinishReason,
     MediaPart,
     Message,
@@ -49,6 +49,7 @@ from dragoman.model import (
 from .clients import at, folder_of, recognised
 from .conversations import Conversations, Kept
 from .memory import Memory
+from .recording import About, Recording
 from .requests import Prepared, Walk
 from .routes import Routes
 from .words import Words
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
     from dragoman.engine import Engine
 
+GATEWAY: Final = logging.getLogger("dragoman.gateway")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _LARGEST: Final = 64 * 1024 * 1024
 _SIGNED: Final = "dragoman"
@@ -87,6 +89,8 @@ class Exchanged(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     error: str | None = None
+    session: str | None = None
+    """The session that it is recorded in."""
 
 
 Watch = Callable[[Exchanged], None]
@@ -99,6 +103,7 @@ class _Sent(msgspec.Struct):
     asked: str = ""
     client: str | None = None
     model: str | None = None
+    session: str = ""
     words: Words | None = None
     usage: Usage = Usage()
     calls: tuple[str, ...] = ()
@@ -117,9 +122,12 @@ class Gateway:
         folder: Path | None = None,
         max_cost: Decimal | None = None,
         watch: Watch | None = None,
+        warn: Callable[[str], None] = GATEWAY.warning,
     ) -> None:
+        """`folder` is where replies and sessions are kept; without it, nothing is written to disk."""
         self.routes, self.token, self._words_of = routes, token, words
-        self._conversations, self._memory = Conversations(folder), Memory()
+        self._conversations, self._memory = Conversations(folder, warn), Memory()
+        self._recording = None if folder is None else Recording(folder / "sessions", warn)
         self._max_cost, self._watch = max_cost, watch
         self.cost = Decimal(0)
         self._engines: dict[str, tuple[Engine, str]] = {}
@@ -257,20 +265,22 @@ class Gateway:
         engine, model = self._engine(named)
         key, words, dialects = self._words(read, model, request.headers.get("User-Agent"))
         sent.client, sent.words = dialects[0], words
-        walk = self._memory.walked(key, read.conversation, size, lambda: Walk(words, self._conversations, dialects))
+        name, walk = self._memory.walked(
+            key, read.conversation, size, lambda: Walk(words, self._conversations, dialects)
+        )
         prepared = walk.prepared(read, model, same_api=engine.name == api)
         if prepared.calls:
             sent.calls = tuple(call.name for call in prepared.calls)
             return await answer.end(_step(prepared.calls))
         sent.model = named
-        reply = await self._replied(engine, prepared, read.conversation, answer, sent)
+        sent.session = name
+        reply = await self._replied(engine, prepared, answer, sent)
         return await answer.end(reply)
 
     async def _replied(
         self,
         engine: Engine,
         prepared: Prepared,
-        conversation: Conversation,
         answer: _Answer,
         sent: _Sent,
     ) -> Reply:
@@ -279,11 +289,10 @@ class Gateway:
         said: list[AnyPart] = []
         usage = Usage()
         for _ in range(_ASKED_AGAIN):
-            reply = await engine.ask(asked, answer.observe if answer.streams else None)
-            self._count(reply, sent)
+            reply = await self._told_of(engine, asked, answer, sent)
             usage = usage + reply.usage if hidden else reply.usage
             said += [part for one in reply.parts if (part := _for_client(one)) is not None]
-            base = self._conversations.new_base(conversation)
+            base = self._conversations.new_base(sent.session)
             lowering = engine.lowering(asked)
             groups = words.groups(reply, base, lowering, prepared.seen)
             calls = words.next(groups, {})
@@ -301,10 +310,26 @@ class Gateway:
             return Reply(parts, finish, usage=usage)
         raise EngineError("the model keeps calling tools that the client does not have", status=502)
 
-    def _count(self, reply: Reply, sent: _Sent) -> None:
+    async def _told_of(self, engine: Engine, asked: Request, answer: _Answer, sent: _Sent) -> Reply:
+        """The reply of a model, counted and recorded."""
+        words = sent.words
+        about = About(
+            sent.client, None if words is None else words.reader, sent.model, None if words is None else words.folder
+        )
+        try:
+            reply = await engine.ask(asked, answer.observe if answer.streams else None)
+        except DragomanError as error:
+            if self._recording is not None:
+                self._recording.failed(sent.session, asked, error, about)
+            raise
         sent.usage = sent.usage + reply.usage
         spent = prices.cost(reply.provenance.model or "", reply.usage)
         self.cost += spent or 0
+        if self._recording is not None:
+            cost = None if spent is None else float(spent)
+            about = msgspec.structs.replace(about, lowering=engine.lowering(asked), cost=cost)
+            self._recording.replied(sent.session, asked, reply, about)
+        return reply
 
     def _engine(self, named: str) -> tuple[Engine, str]:
         if named not in self._engines:
@@ -336,6 +361,7 @@ class Gateway:
                 model=target,
                 folder=folder,
                 reads_first=client is not None and client.reads_first,
+                reader=dialect,
             )
             if len(self._known) >= 64:
                 self._known.clear()
@@ -361,6 +387,7 @@ class Gateway:
                 () if words is None else words.left_out,
                 sent.calls,
                 sent.error,
+                sent.session or None,
             )
         )
 

@@ -70,8 +70,10 @@ class Words:
         model: Dialect | None,
         folder: str | None = None,
         reads_first: bool = False,
+        reader: Dialect | None = None,
     ) -> None:
         self._client, self._model, self._reads_first = client, model, reads_first
+        self.folder = folder
         self._explained: dict[str, str | None] = {}
         self.names: dict[str, str] = {}
         """A tool of the client → the tool of the model's vocabulary that stands for it."""
@@ -82,6 +84,8 @@ class Words:
         if client is None or model is None:
             self.definitions: tuple[Definition, ...] = tuple(_called(one, str(one.name)) for one in own)
             self.passed = tuple(str(one.name) for one in own)
+            self.reader = reader
+            """The vocabulary in which the model's calls are read for the record."""
             self._to_client: Translation | None = None
             self._to_model: Translation | None = None
             return
@@ -90,6 +94,7 @@ class Words:
         self.passed = tuple(str(one.name) for one in own if str(one.name) not in self.names)
         self._renamed = {name: name if name not in taken else f"client_{name}" for name in self.passed}
         passed = [_called(one, self._renamed[str(one.name)]) for one in own if str(one.name) in self._renamed]
+        self.reader = model.knowing(functions=tuple(self._renamed.values()))
         # As the clients themselves offer them: a strict schema would ask for every parameter.
         self.definitions = (*(_called(one, str(one.name)) for one in new), *passed)
         self._own = frozenset(taken)
