@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dragoman.logs.port import history_of
 from dragoman.model import (
     AnyEvent,
     Call,
     CallPart,
+    ClientNoted,
+    CommandInvoked,
     ContextCompacted,
     HistoryRewound,
     ModelSaid,
@@ -143,3 +147,37 @@ def test_other_agents_words_are_not_this_ones_and_what_stays_behind_is_counted()
         "sessions of sub-agents, whose answers are kept": 1,
     }
     assert history_of(events, "claude_code", "child").conversation == (user("Child."),)
+
+
+@pytest.mark.parametrize("report", ["<task-notification>", "<subagent_notification>", "<system_notification>"])
+def test_what_the_client_reports_of_work_in_the_background_comes_along(report: str) -> None:
+    shape = _shape(
+        [
+            UserSaid(id="0", text="Look."),
+            _called("1", "a"),
+            UserSaid(id="2", text=f"{report}It ended.", by="client"),
+            _returned("3", "a", "one"),
+            UserSaid(id="4", text="<environment>", by="client"),
+        ]
+    )
+    assert shape == [
+        ("user", ["Look."]),
+        ("assistant", ["→a"]),
+        ("tool", ["←a one"]),
+        ("user", [f"{report}It ended."]),
+    ]
+
+
+def test_the_prompt_that_a_command_stands_for_comes_along() -> None:
+    shape = _shape(
+        [
+            CommandInvoked(id="0", name="/review", arguments="a.py"),
+            ClientNoted(id="1", name="file-history-snapshot"),
+            UserSaid(id="2", text="Review a.py.", by="client"),
+            UserSaid(id="3", text="<environment>", by="client"),
+            CommandInvoked(id="4", name="/clear"),
+            ClientNoted(id="5", name="local-command"),
+            UserSaid(id="6", text="<environment>", by="client"),
+        ]
+    )
+    assert shape == [("user", ["Review a.py."])]

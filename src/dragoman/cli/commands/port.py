@@ -143,7 +143,11 @@ def _folder_of(events: list[AnyEvent]) -> str | None:
 
 def _chosen(conversation: Conversation, from_turn: int | None, last: int | None) -> tuple[Conversation, int]:
     """The part of a conversation that was asked for, and how many turns were left out before it."""
-    begins = [place for place, item in enumerate(conversation) if item.role == "user"]
+    from dragoman.logs.port import FROM_CLIENT
+
+    begins = [
+        place for place, item in enumerate(conversation) if item.role == "user" and item.provenance != FROM_CLIENT
+    ]
     first = 0 if from_turn is None else from_turn - 1
     if last is not None:
         first = max(0, len(begins) - last)

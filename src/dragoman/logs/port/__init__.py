@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dragoman.doors import door
 
 if TYPE_CHECKING:
-    from .conversation import Told as Told, history_of as history_of
+    from .conversation import FROM_CLIENT as FROM_CLIENT, Told as Told, history_of as history_of
     from .porting import (
         IN_SUMMARY as IN_SUMMARY,
         Ported as Ported,
@@ -20,7 +20,7 @@ else:
     __all__, __getattr__ = door(
         __name__,
         {
-            "conversation": ("Told", "history_of"),
+            "conversation": ("FROM_CLIENT", "Told", "history_of"),
             "porting": ("IN_SUMMARY", "Ported", "last_model", "port", "ported", "targets"),
         },
     )

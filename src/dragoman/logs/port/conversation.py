@@ -3,7 +3,8 @@
 A record of our own keeps replies whole (`record.conversation_of`); other clients' logs keep what was said and done, and
 from that a history is put together: one reply per message of the model, results after the calls they answer. What only
 its maker can use stays behind: thoughts (unless the same client continues), the client's own instructions, and what it
-said in the user's name (its environment, its reminders): whoever continues writes its own.
+said in the user's name (its environment, its reminders): whoever continues writes its own. Its reports on agents and
+commands that ran in the background come along, and so does the prompt that a command of the user stands for.
 """
 
 from __future__ import annotations
@@ -26,6 +27,14 @@ class Told(msgspec.Struct, frozen=True):
 
     conversation: conv.Conversation
     left_out: dict[str, int] = {}
+
+
+FROM_CLIENT = conv.Provenance("a report of the client")
+"""Where a message in the user's name is from that begins no turn of theirs."""
+_REPORTS = ("<task-notification>", "<subagent_notification>", "<system_notification>", "<bash-stdout>", "<bash-stderr>")
+"""How clients begin what they report on work in the background (Claude Code 2.1.325 and Qwen Code 0.24.4, Codex
+0.166.0, Copilot 1.0.102), where the results of the calls say only that it runs, and what a command printed that the
+user ran (Claude Code 2.1.325)."""
 
 
 def history_of(
@@ -65,16 +74,21 @@ class _History:
         self._called_ids: set[str] = set()
         self._early: dict[str, NativeResult] = {}
         """Results that were logged before their calls."""
+        self._command = False
+        """Whether a command of the user was just given: the client's next words are the prompt that it stands for."""
 
     def take(self, event: ev.AnyEvent) -> None:
         self._lengths[event.id] = len(self.items)
+        is_prompt = self._is_prompt(event)
         match event:
             case ev.HistoryRewound():
                 self._rewind(event.to)
             case ev.ContextCompacted(summary=str(summary)) if summary:
                 self.items[:] = [conv.user(summary)]
                 self._reply_id = None
-            case ev.UserSaid(by="client"):
+            case ev.UserSaid(by="client") if event.text.startswith(_REPORTS):
+                self.items.append(conv.Message("user", (conv.TextPart(event.text),), FROM_CLIENT))
+            case ev.UserSaid(by="client") if not is_prompt:
                 self._leave("texts of the client in the user's name")
             case ev.UserSaid():
                 said: list[str | Media] = [event.text] if event.text else []
@@ -92,6 +106,15 @@ class _History:
                 self._leave("instructions of the client")
             case _:
                 pass
+
+    def _is_prompt(self, event: ev.AnyEvent) -> bool:
+        """Whether these words of the client are the prompt that a command of the user stands for."""
+        is_prompt = self._command and isinstance(event, ev.UserSaid)
+        if isinstance(event, ev.CommandInvoked):
+            self._command = True
+        elif not isinstance(event, ev.ClientNoted) or event.name == "local-command":  # that one needs no model
+            self._command = False
+        return is_prompt
 
     def _rewind(self, to: str | None) -> None:
         if to is None:
