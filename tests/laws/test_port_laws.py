@@ -5,20 +5,23 @@ from __future__ import annotations
 import datetime
 from pathlib import Path, PurePosixPath
 
+import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from dragoman.dialects import DIALECTS
 from dragoman.dialects.plugins import laws
 from dragoman.errors import LogError
-from dragoman.logs import FORMATS, Places, read
-from dragoman.logs.port import Ported, history_of, ported, targets
+from dragoman.logs import FORMATS, Places, read, sessions_of
+from dragoman.logs.port import Ported, SubAgent, history_of, ported, targets
 from dragoman.model import (
     OPERATIONS,
     CallPart,
     Conversation,
     ExecutedBy,
     Media,
+    NativeCall,
+    NativeResult,
     Provenance,
     Reply,
     ResultPart,
@@ -108,3 +111,48 @@ def test_the_place_of_a_session_is_below_its_clients_home_whatever_the_folder_is
         assert ".." not in path.parts
         assert all(part not in ("", ".") and "\0" not in part for part in path.parts)
         assert PurePosixPath(str(file)).is_relative_to(str(done.home))
+
+
+HOSTILE = st.sampled_from(
+    ["a1290af1f1d60ae2a", "../../../etc/x", "a/b", "", "\0", "x" * 300, "01a1de10-5776-73f2-a41e-57925894f50e"]
+)
+PROMPT = "Count the functions in the inventory module."
+NO_AGENTS = {"codex", "continue", "pi"}
+"""Clients that do not offer agents to the models that sessions are written for."""
+
+
+@pytest.mark.parametrize("to", targets())
+@settings(max_examples=10)
+@given(data=conversations(), old=HOSTILE)
+def test_a_sub_agent_hangs_under_its_call_in_the_new_session(
+    to: str, data: tuple[str, Conversation], old: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    _, (_, *of_agent) = data
+    made_by = Provenance("log of a client", model="a-model", dialect="claude_code")
+    spawn = NativeCall(
+        "toolu_main_1", "Agent", {"description": "Look", "prompt": PROMPT, "subagent_type": "general-purpose"}
+    )
+    home = tmp_path_factory.mktemp("home")
+    done = ported(
+        (
+            user("Delegate."),
+            Reply((CallPart(spawn),), provenance=made_by),
+            results_message(NativeResult(spawn.id, "3")),
+        ),
+        to=to,
+        folder=FOLDER,
+        agents=(SubAgent(old, spawn.id, (user(PROMPT), *of_agent)),),
+        places=Places(home),
+        time=NOW,
+    )
+    done.place()
+    assert all(file.resolve().is_relative_to(done.home.resolve()) for file in done.files)
+    logs = [file for file in done.files if not file.name.endswith(".meta.json")]
+    events = [event for file in logs for event in read(file, to)]
+    (session,) = [one for one in sessions_of(events) if one.id == done.id]
+    unplaced = [one.call_id for one in done.lost if one.reason.startswith("its conversation is not written")]
+    assert unplaced == ([spawn.id] if to in NO_AGENTS else [])
+    assert [child.parent_call for child in session.children] == ([] if to in NO_AGENTS else [spawn.id])
+    texts = [part.text for item in of_agent for part in item.parts if isinstance(part, TextPart)]
+    content = b"".join(file.read_bytes() for file in done.files)
+    assert (msgspec.json.encode(texts[0])[1:-1] in content) == (to not in NO_AGENTS)

@@ -144,7 +144,7 @@ def test_other_agents_words_are_not_this_ones_and_what_stays_behind_is_counted()
         "texts of the client in the user's name": 1,
         "thoughts": 1,
         "calls a program made within a call": 1,
-        "sessions of sub-agents, whose answers are kept": 1,
+        "conversations of sub-agents, whose answers are kept": 1,
     }
     assert history_of(events, "claude_code", "child").conversation == (user("Child."),)
 

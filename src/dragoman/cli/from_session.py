@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from dragoman import logs, model
 from dragoman.engine import history
 from dragoman.errors import LogError
@@ -18,7 +20,7 @@ from .log_files import are_own, events_of, files_of
 from .terminal.console import Console, here
 
 if TYPE_CHECKING:
-    from dragoman.logs.port import Told
+    from dragoman.logs.port import SubAgent, Told
 
 
 def told_events(console: Console, wanted: str, run: str) -> list[model.AnyEvent]:
@@ -45,9 +47,12 @@ def told_events(console: Console, wanted: str, run: str) -> list[model.AnyEvent]
 
 def one_session(wanted: str, events: list[model.AnyEvent]) -> tuple[str | None, list[model.AnyEvent]]:
     """The session that was meant, and its events."""
-    ids = dict.fromkeys(event.session for event in events if event.stream == "main")
-    named: list[str | None] = [id for id in ids if id is not None and id.startswith(wanted)]
-    meant = named or list(ids)
+    started = [event for event in events if isinstance(event, model.SessionStarted)]
+    agents = {one.session for one in started if one.parent_session is not None and one.parent_session != one.session}
+    mains = dict.fromkeys(event.session for event in events if event.stream == "main")
+    ids = [id for id in mains if id not in agents] or list(mains)
+    named: list[str | None] = [id for id in mains if id is not None and id.startswith(wanted)]
+    meant = named or ids
     if len(meant) > 1:
         raise LogError(f"{wanted!r} means {len(meant)} sessions: name one of {', '.join(map(str, meant[:9]))}")
     session = meant[0] if meant else None
@@ -63,6 +68,21 @@ def told_of(events: list[model.AnyEvent], found: list[logs.Found], *, keep_thoug
         return Told(tuple(item for item in said if item.role != "system"))
     format = logs.FORMATS[found[0].format]
     return history_of(events, format.dialect, writer=format.writer() if keep_thoughts else None)
+
+
+def agents_of(events: list[model.AnyEvent], found: list[logs.Found], session: str | None) -> tuple[SubAgent, ...]:
+    """The sub-agents of a session among these events."""
+    from dragoman.logs.port import history_of, sub_agents
+
+    format = found[0].format
+
+    def read(mine: list[model.AnyEvent], stream: str) -> model.Conversation:
+        if format == "dragoman":
+            said = history.conversation_of(msgspec.structs.replace(event, stream="main") for event in mine)
+            return tuple(item for item in said if item.role != "system")
+        return history_of(mine, logs.FORMATS[format].dialect, stream).conversation
+
+    return sub_agents(events, session, read)
 
 
 def _say(console: Console, told: Told, session: str) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.cli.from_session import one_session, told_of
+from dragoman.cli.from_session import agents_of, one_session, told_of
 from dragoman.cli.log_files import are_own, events_of, files_of, format_option, redactor_of
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.engine import models
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
     metavar="TOKENS",
     help="Fold older turns into a summary of what was done, so that the client sends about this much at most.",
 )
+@click.option(
+    "--with-agents", is_flag=True, help="Write the conversations of sub-agents too, if the client keeps them."
+)
 @click.option("--redact", is_flag=True, help="Take out secrets, home folders, user names and e-mail addresses.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
 @format_option
@@ -60,6 +65,7 @@ def command(
     from_turn: int | None,
     last: int | None,
     budget: int | None,
+    with_agents: bool,
     redact: bool,
     dry_run: bool,
     format: str | None,
@@ -80,12 +86,16 @@ def command(
     if from_turn is not None and last is not None:
         raise click.UsageError("--from-turn and --last exclude each other")
     found = files_of(console, (wanted,), format)
-    session, events = one_session(wanted, list(events_of(console, found)))
+    read = list(events_of(console, found))
+    session, events = one_session(wanted, read)
+    if with_agents:
+        read += _agent_threads(console, read)
     began = _folder_of(events)
     if redact:
         redactor = redactor_of(console)
-        redactor.learn(events)
-        events = redactor.value(events)
+        redactor.learn(read)
+        read = redactor.value(read)
+        events = [event for event in read if event.session == session]
     source = found[0].format
     # A signature belongs to the very text that was signed, and what is encrypted cannot be redacted.
     told = told_of(events, found, keep_thoughts=source == to and not redact)
@@ -102,6 +112,7 @@ def command(
         source=source,
         folder=os.path.abspath(folder) if folder is not None else began,
         began=began,
+        agents=agents_of(read, found, session) if with_agents else (),
         left_out={**told.left_out, **({"turns": turns} if turns else {})},
         version=version or _installed(console, to),
         model=model,
@@ -115,6 +126,20 @@ def command(
     else:
         _say(console, result, is_written=not dry_run)
     return ExitCode.OK
+
+
+def _agent_threads(console: Console, events: list[AnyEvent]) -> list[AnyEvent]:
+    """The events of sub-agents that have sessions of their own, as in Codex; those that are not found are left out."""
+    from dragoman.model import AgentStarted
+
+    known = {event.session for event in events}
+    started = {one.agent_session for one in events if isinstance(one, AgentStarted) and one.stream == "main"}
+    found: list[AnyEvent] = []
+    for id in sorted(id for id in started - known if id is not None and re.fullmatch(r"[0-9A-Za-z-]{8,64}", id)):
+        with suppress(LogError):
+            read = list(events_of(console, files_of(console, (id,))))
+            found += [event for event in read if event.session == id]
+    return found
 
 
 def _installed(console: Console, to: str) -> str | None:

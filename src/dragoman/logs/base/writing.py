@@ -16,8 +16,19 @@ from typing import Any, ClassVar
 import msgspec
 
 from dragoman.apis import APIS
-from dragoman.model import Conversation, Media, Request, user
+from dragoman.model import Conversation, Media, NativeCall, Request, user
 from dragoman.model.request import Definition
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """A sub-agent of the session to be written."""
+
+    id: str
+    call_id: str
+    """The call of the session that started it."""
+    kind: str
+    """The type of agent that the call asks for."""
+    messages: list[dict[str, Any]]
 
 
 class Destination(msgspec.Struct, frozen=True):
@@ -31,6 +42,16 @@ class Destination(msgspec.Struct, frozen=True):
     model: str
     home: Path
     """The folder below which the client keeps its sessions."""
+    agents: tuple[Agent, ...] = ()
+
+    def agent_of(self, call_id: str) -> Agent | None:
+        """The sub-agent that a call of the session started."""
+        return next((one for one in self.agents if one.call_id == call_id), None)
+
+    @property
+    def of_agent(self) -> Destination:
+        """The same for what a sub-agent said: its calls are not the session's."""
+        return msgspec.structs.replace(self, agents=())
 
 
 class SessionWriter(abc.ABC):
@@ -58,6 +79,14 @@ class SessionWriter(abc.ABC):
 
     def new_id(self, time: datetime.datetime) -> str:
         return str(uuid.uuid4())
+
+    def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
+        """The id of a sub-agent that a call of the new session started; `None` if its conversation cannot be kept.
+
+        It may be part of a file's name, so it is never the `old` one unless that has the client's own form.
+        `first_words` are what the agent was told first.
+        """
+        return None
 
     def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
         """What a model thought in a record of the client, as blocks of the API that prove themselves to their maker."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dragoman.doors import door
 
 if TYPE_CHECKING:
+    from .agents import SubAgent as SubAgent, sub_agents as sub_agents
     from .conversation import FROM_CLIENT as FROM_CLIENT, Told as Told, history_of as history_of
     from .porting import (
         IN_SUMMARY as IN_SUMMARY,
@@ -20,6 +21,7 @@ else:
     __all__, __getattr__ = door(
         __name__,
         {
+            "agents": ("SubAgent", "sub_agents"),
             "conversation": ("FROM_CLIENT", "Told", "history_of"),
             "porting": ("IN_SUMMARY", "Ported", "last_model", "port", "ported", "targets"),
         },

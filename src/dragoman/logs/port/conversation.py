@@ -29,6 +29,7 @@ class Told(msgspec.Struct, frozen=True):
     left_out: dict[str, int] = {}
 
 
+AGENTS = "conversations of sub-agents, whose answers are kept"
 FROM_CLIENT = conv.Provenance("a report of the client")
 """Where a message in the user's name is from that begins no turn of theirs."""
 _REPORTS = ("<task-notification>", "<subagent_notification>", "<system_notification>", "<bash-stdout>", "<bash-stderr>")
@@ -54,7 +55,7 @@ def history_of(
             else:
                 others.add(event.stream)
     history.answer_the_rest()
-    agents = {"sessions of sub-agents, whose answers are kept": len(others)} if others and stream == "main" else {}
+    agents = {AGENTS: len(others)} if others and stream == "main" else {}
     return Told(tuple(history.items), {**history.left_out, **agents})
 
 
@@ -162,7 +163,7 @@ class _History:
             self._leave("calls a program made within a call")  # the call it was part of has the whole result
         elif native.executed_by is not ExecutedBy.CLIENT:
             self._leave("calls the provider ran itself")
-        elif (id := _legal(native.id)) not in self._open:
+        elif (id := legal_id(native.id)) not in self._open:
             self._open.add(id)
             self._called_ids.add(id)
             self._add(event, None, conv.CallPart(msgspec.structs.replace(native, id=id)))
@@ -171,7 +172,7 @@ class _History:
 
     def _returned(self, event: ev.ToolReturned) -> None:
         native = event.result.native
-        id = "" if native is None else _legal(native.call_id)
+        id = "" if native is None else legal_id(native.call_id)
         if native is not None and id in self._open:
             self._answer(msgspec.structs.replace(native, call_id=id))
         elif native is not None and id not in self._called_ids and id not in self._early:
@@ -235,7 +236,7 @@ class _History:
 _EVERYWHERE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
-def _legal(id: str) -> str:
+def legal_id(id: str) -> str:
     """The id, or one made of it that every provider takes."""
     return (
         id

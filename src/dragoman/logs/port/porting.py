@@ -12,7 +12,7 @@ import os
 import posixpath
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from dragoman.dialects.translation import WHOLE, Lost, Respoken, Translation, Wa
 from dragoman.errors import LogError, nearest
 from dragoman.logs.base.format import LogFormat, Places
 from dragoman.logs.base.reading import read
-from dragoman.logs.base.writing import Destination, SessionWriter, messages_of
+from dragoman.logs.base.writing import Agent, Destination, SessionWriter, messages_of
 from dragoman.model import (
     AnyEvent,
     AnyPart,
@@ -39,12 +39,15 @@ from dragoman.model import (
     Request,
     ResultPart,
     SessionStarted,
+    TextPart,
     ThinkingPart,
     Unreadable,
+    operations as op,
 )
 from dragoman.registry import FORMATS
 
-from .conversation import history_of
+from .agents import SubAgent, renamed, starting_calls, sub_agents
+from .conversation import AGENTS, history_of
 from .folding import calls_of, fold_points, folded
 
 _BYTES = 4
@@ -53,6 +56,7 @@ _PICTURE = 1500
 """About how many tokens a picture makes, however many bytes it has."""
 IN_SUMMARY = "it is only in the summary"
 """Why a call is not written that a budget leaves no room for."""
+_BELOW = "the conversations of the agents that it started itself are not written"
 
 
 class Ported(msgspec.Struct, frozen=True):
@@ -88,6 +92,11 @@ class Ported(msgspec.Struct, frozen=True):
         return self.home / self.path
 
     @property
+    def contents(self) -> tuple[tuple[PurePosixPath, bytes], ...]:
+        """Its files: their places below the client's home, and what is in them; the conversation is the first."""
+        return ((self.path, self.content), *self.beside.items())
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """Where all its files go."""
         return (self.file, *(self.home / path for path in self.beside))
@@ -96,7 +105,7 @@ class Ported(msgspec.Struct, frozen=True):
         """Puts the session where its client looks for it, whole or not at all, and never over another file."""
         placed: list[Path] = []
         try:
-            for path, content in ((self.path, self.content), *self.beside.items()):
+            for path, content in self.contents:
                 placed.append(self._placed(path, content))
         except BaseException:
             for file in placed:
@@ -139,6 +148,7 @@ def port(
     model: str | None = None,
     family: str | None = None,
     budget: int | None = None,
+    with_agents: bool = False,
     places: Places | None = None,
     time: datetime.datetime | None = None,
 ) -> Ported:
@@ -146,7 +156,8 @@ def port(
 
     `folder` is where the new session works, by default where the old one did. `version` and the `family` of models
     choose the tools that the client offers. With a `budget` in tokens, older turns are folded into a summary until the
-    rest fits. Nothing is written to disk before `Ported.place`.
+    rest fits. `with_agents` writes the conversations of sub-agents too, for clients that keep them. Nothing is written
+    to disk before `Ported.place`.
     """
     events = list(events)
     told = history_of(events, FORMATS[source].dialect, writer=FORMATS[to].writer() if source == to else None)
@@ -160,6 +171,7 @@ def port(
         source=source,
         folder=folder or began,
         began=began,
+        agents=_agents_in(events, source) if with_agents else (),
         left_out=told.left_out,
         version=version,
         model=model,
@@ -177,6 +189,7 @@ def ported(
     folder: str | None,
     source: str | None = None,
     began: str | None = None,
+    agents: Sequence[SubAgent] = (),
     left_out: dict[str, int] | None = None,
     version: str | None = None,
     model: str | None = None,
@@ -223,6 +236,20 @@ def ported(
         turns = sum(item.role == "user" for item in away)
         own |= {"messages of the user that are only in the summary": turns}
     lost = [Lost(call.id, call.name, WHOLE, IN_SUMMARY) for call in calls_of(away)]
+    said = [new.conversation]
+    if agents:
+        left_out = {what: count for what, count in (left_out or {}).items() if what != AGENTS}
+        placing = _Placing(new.conversation, dialect, writer, destination)
+        ids = placing.ids(agents, {call.id: call.name for call in calls_of(conversation)})
+        lost += placing.lost
+        said = [renamed(new.conversation, dialect, ids)]
+        messages = messages_of(writer.api, said[0], destination.model, offered)
+        for agent in (one for one in agents if one.id in ids):
+            of_agent = written(_portable(agent.conversation, dialect.name, None)[0])
+            said.append(renamed(of_agent.new.conversation, dialect, ids))
+            lost += of_agent.new.lost
+            placing.write(agent, messages_of(writer.api, said[-1], destination.model, offered))
+        destination = msgspec.structs.replace(destination, agents=tuple(placing.agents))
     result = Ported(
         client=to,
         id=destination.id,
@@ -239,8 +266,50 @@ def ported(
         lost=(*lost, *new.lost),
         left_out={**(left_out or {}), **own, **_media_left_out(new.conversation, writer)},
     )
-    _checked(result, Request(destination.model, new.conversation, offered), writer.api)
+    _checked(result, [Request(destination.model, one, offered) for one in said], writer.api, destination.agents)
     return result
+
+
+class _Placing:
+    """Finds for sub-agents the calls of the new session that start them."""
+
+    def __init__(
+        self, conversation: Conversation, dialect: Dialect, writer: SessionWriter, destination: Destination
+    ) -> None:
+        self._calls = starting_calls(conversation, dialect)
+        self._dialect, self._writer, self._destination = dialect, writer, destination
+        self._ids: dict[str, str] = {}
+        self.agents: list[Agent] = []
+        self.lost: list[Lost] = []
+
+    def ids(self, agents: Sequence[SubAgent], tools: Mapping[str, str]) -> dict[str, str]:
+        """The old and the new ids of the agents that are to be written. `tools` are the calls of the old session."""
+        taken: set[str] = set()
+        for agent in agents:
+            call = self._calls.get(agent.call_id or "")
+            new = (
+                None if call is None else self._writer.agent_id(call, agent.id, _first_words(agent), self._destination)
+            )
+            reason = None
+            if call is None:
+                reason = "its conversation is not written: no call of the new session starts it"
+            elif new is None:
+                reason = "its conversation is not written: the client has no place for it"
+            elif call.id in taken:
+                reason = "its conversation is not written: the call started another agent too"
+            else:
+                taken.add(call.id)
+                self._ids[agent.id] = new
+            lost = [*([reason] if reason else []), *([_BELOW] * min(1, agent.below))]
+            id = agent.call_id or agent.id
+            self.lost += [Lost(id, tools.get(id, "agent"), "agent", one) for one in lost]
+        return self._ids
+
+    def write(self, agent: SubAgent, messages: list[dict[str, Any]]) -> None:
+        call = self._calls[agent.call_id or ""]
+        kinds = (one.agent for one in self._dialect.read_call(call).operations if isinstance(one, op.SpawnAgent))
+        kind = next(kinds, None) or "agent"
+        self.agents.append(Agent(self._ids[agent.id], call.id, kind, messages))
 
 
 class _Written(NamedTuple):
@@ -365,24 +434,52 @@ def _read_as(source: str) -> Dialect:
     return dialect
 
 
-def _checked(ported: Ported, request: Request, api: str) -> None:
+def _checked(ported: Ported, requests: Sequence[Request], api: str, agents: Sequence[Agent]) -> None:
     """Reads back what was written: a client that resumes with half a history says nothing about it."""
-    parts = [part for item in request.conversation for part in item.parts]
-    wanted = [part.call.id for part in parts if isinstance(part, CallPart)]
-    wrong = next((one for one in APIS[api].validate(request) if one.accepted), None)
-    if wrong is not None:
-        raise LogError(f"the session for {ported.client} would have a call that the client does not offer: {wrong}")
+    for request in requests:
+        wrong = next((one for one in APIS[api].validate(request) if one.accepted), None)
+        if wrong is not None:
+            raise LogError(f"the session for {ported.client} would have a call that the client does not offer: {wrong}")
+    dialect = FORMATS[ported.client].dialect
     with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
-        file = Path(folder) / ported.path.name
-        file.write_bytes(ported.content)
-        events = list(read(file, ported.client))
-    bad = next((event for event in events if isinstance(event, Unreadable)), None)
+        files = [_copied(Path(folder), path, content) for path, content in ported.contents]
+        events = [list(read(file, ported.client)) for file in files if not file.name.endswith(".meta.json")]
+    bad = next((event for mine in events for event in mine if isinstance(event, Unreadable)), None)
     if bad is not None:
         raise LogError(f"the session written for {ported.client} cannot be read back: {bad.reason}")
-    again = history_of(events, FORMATS[ported.client].dialect).conversation
-    found = [part.call.id for item in again for part in item.parts if isinstance(part, CallPart)]
-    if found != wanted:
+    _same_calls(ported.client, requests[0], history_of(events[0], dialect).conversation)
+    found = sub_agents(
+        (event for mine in events for event in mine),
+        ported.id,
+        lambda mine, stream: history_of(mine, dialect, stream).conversation,
+    )
+    by_id = {(one.id, one.call_id): one.conversation for one in found}
+    for agent, request in zip(agents, requests[1:], strict=True):
+        _same_calls(ported.client, request, by_id.get((agent.id, agent.call_id), ()))
+
+
+def _copied(folder: Path, path: PurePosixPath, content: bytes) -> Path:
+    file = folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    return file
+
+
+def _same_calls(client: str, request: Request, again: Conversation) -> None:
+    wanted = [call.id for call in calls_of(request.conversation)]
+    found = [call.id for call in calls_of(again)]
+    if found != wanted or not again:
         raise LogError(
-            f"the session written for {ported.client} reads back with {len(found)} calls, not {len(wanted)}; "
+            f"the session written for {client} reads back with {len(found)} calls, not {len(wanted)}; "
             "nothing was put in place"
         )
+
+
+def _first_words(agent: SubAgent) -> str:
+    first = agent.conversation[0]
+    return "\n".join(part.text for part in first.parts if isinstance(part, TextPart))
+
+
+def _agents_in(events: Iterable[AnyEvent], source: str) -> tuple[SubAgent, ...]:
+    dialect = FORMATS[source].dialect
+    return sub_agents(events, None, lambda mine, stream: history_of(mine, dialect, stream).conversation)

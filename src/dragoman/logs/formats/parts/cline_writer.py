@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from dragoman.logs.base.writing import Destination, SessionWriter, stamp
-from dragoman.model import Media
+from dragoman.model import Media, NativeCall
 
 _LETTERS = string.digits + string.ascii_lowercase
 
@@ -34,7 +34,7 @@ class ClineWriter(SessionWriter):
         return media.data is not None and media.media_type.startswith("image/")
 
     def new_id(self, time: datetime.datetime) -> str:
-        return f"{int(time.timestamp() * 1000)}_{''.join(secrets.choice(_LETTERS) for _ in range(5))}"
+        return _new_id(time, 5)
 
     def path(self, to: Destination) -> PurePosixPath:
         return PurePosixPath(to.id, f"{to.id}.messages.json")
@@ -42,27 +42,14 @@ class ClineWriter(SessionWriter):
     def resume(self, to: Destination) -> str:
         return f"cline --id {to.id}"
 
+    def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
+        """As 3.0.65 forms it. Nothing but the task says which call started an agent."""
+        task = call.arguments.get("task") if isinstance(call.arguments, dict) else None
+        return f"agent_{_new_id(to.time, 6)}" if first_words and task == first_words else None
+
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
-        names = {
-            block["id"]: block["name"]
-            for message in messages
-            for block in message["content"]
-            if block["type"] == "tool_use"
-        }
-        now = int(to.time.timestamp() * 1000)
-        told: list[dict[str, Any]] = []
-        for message in messages:
-            for said in _messages(message, names, to.model):
-                told.append({"id": str(uuid.uuid4()), **said, "ts": now + len(told)})
-        document = {
-            "version": 1,
-            "updated_at": stamp(to.time),
-            "agent": "lead",
-            "sessionId": to.id,
-            "origin": {"source": "cli", "mode": "user", "sessionId": to.id, "version": to.version},
-            "messages": told,
-        }
-        return msgspec.json.encode(document) + b"\n"
+        origin = {"source": "cli", "mode": "user", "sessionId": to.id}
+        return _document(messages, to, {"agent": "lead", "sessionId": to.id}, origin)
 
     def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
         asked = next((text for one in messages if one["role"] == "user" and (text := _text(one["content"]))), "")
@@ -90,10 +77,47 @@ class ClineWriter(SessionWriter):
             },
             "messages_path": str(to.home / self.path(to)),
         }
-        return {PurePosixPath(to.id, f"{to.id}.json"): msgspec.json.encode(about) + b"\n"}
+        files = {PurePosixPath(to.id, f"{to.id}.json"): msgspec.json.encode(about) + b"\n"}
+        for agent in to.agents:
+            id = f"{to.id}__{agent.id}"
+            origin = {"source": "cli", "mode": "subagent", "sessionId": id}
+            origin |= {"parentThreadId": to.id, "subagent": agent.id}
+            whose = {"agent": "subagent", "sessionId": id, "taskType": "subagent_task"}
+            files[PurePosixPath(to.id, f"{agent.id}.messages.json")] = _document(agent.messages, to, whose, origin)
+        return files
 
 
-def _messages(message: dict[str, Any], names: Mapping[str, str], model: str) -> Iterator[dict[str, Any]]:
+def _document(
+    messages: Sequence[dict[str, Any]], to: Destination, whose: dict[str, Any], origin: dict[str, Any]
+) -> bytes:
+    names = {
+        block["id"]: block["name"]
+        for message in messages
+        for block in message["content"]
+        if block["type"] == "tool_use"
+    }
+    now = int(to.time.timestamp() * 1000)
+    told: list[dict[str, Any]] = []
+    for message in messages:
+        for said in _messages(message, names, to.model, is_wrapped="parentThreadId" not in origin):
+            told.append({"id": str(uuid.uuid4()), **said, "ts": now + len(told)})
+    document = {
+        "version": 1,
+        "updated_at": stamp(to.time),
+        **whose,
+        "origin": {**origin, "version": to.version},
+        "messages": told,
+    }
+    return msgspec.json.encode(document) + b"\n"
+
+
+def _new_id(time: datetime.datetime, letters: int) -> str:
+    return f"{int(time.timestamp() * 1000)}_{''.join(secrets.choice(_LETTERS) for _ in range(letters))}"
+
+
+def _messages(
+    message: dict[str, Any], names: Mapping[str, str], model: str, *, is_wrapped: bool
+) -> Iterator[dict[str, Any]]:
     """A message as the client keeps it: results stand in one of their own."""
     content: list[dict[str, Any]] = message["content"]
     if message["role"] == "assistant":
@@ -105,7 +129,8 @@ def _messages(message: dict[str, Any], names: Mapping[str, str], model: str) -> 
         yield {"role": "user", "content": results}
     rest = [_block(block) for block in content if block["type"] not in ("tool_result", "text")]
     if text := _text(content):
-        rest.insert(0, {"type": "text", "text": f'<user_input mode="act">{text}</user_input>'})
+        said = f'<user_input mode="act">{text}</user_input>' if is_wrapped else text
+        rest.insert(0, {"type": "text", "text": said})
     if rest:
         yield {"role": "user", "content": rest}
 

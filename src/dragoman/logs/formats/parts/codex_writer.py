@@ -14,7 +14,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+import msgspec
+
 from dragoman.logs.base.writing import Destination, SessionWriter, lines, moments, stamp
+from dragoman.model import NativeCall
 
 
 class CodexWriter(SessionWriter):
@@ -46,21 +49,43 @@ class CodexWriter(SessionWriter):
     def resume(self, to: Destination) -> str:
         return f"codex resume {to.id}"
 
+    def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
+        return self.new_id(to.time)
+
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
-        times = moments(to.time)
-        about = {
-            "id": to.id,
-            "timestamp": stamp(to.time),
-            "cwd": to.folder,
-            "originator": "codex_cli_rs",
-            "cli_version": to.version,
-            "source": "cli",
-        }
-        records = [{"timestamp": next(times), "type": "session_meta", "payload": about}]
-        for message in messages:
-            for type, payload in _records(message):
-                records.append({"timestamp": next(times), "type": type, "payload": payload})
-        return lines(records)
+        return _thread(messages, to, {"id": to.id, "source": "cli"})
+
+    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+        """Sub-agents: threads of their own, which name the one that started them."""
+        files: dict[PurePosixPath, bytes] = {}
+        for agent in to.agents:
+            spawned = {"parent_thread_id": to.id, "depth": 1, "agent_role": agent.kind}
+            about = {
+                "session_id": to.id,
+                "id": agent.id,
+                "parent_thread_id": to.id,
+                "source": {"subagent": {"thread_spawn": spawned}},
+                "thread_source": "subagent",
+            }
+            path = self.path(msgspec.structs.replace(to, id=agent.id))
+            files[path] = _thread(agent.messages, to, about)
+        return files
+
+
+def _thread(messages: Sequence[dict[str, Any]], to: Destination, about: dict[str, Any]) -> bytes:
+    times = moments(to.time)
+    about = {
+        **about,
+        "timestamp": stamp(to.time),
+        "cwd": to.folder,
+        "originator": "codex_cli_rs",
+        "cli_version": to.version,
+    }
+    records = [{"timestamp": next(times), "type": "session_meta", "payload": about}]
+    for message in messages:
+        for type, payload in _records(message):
+            records.append({"timestamp": next(times), "type": type, "payload": payload})
+    return lines(records)
 
 
 def _records(item: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from dragoman.logs.base.writing import Destination, SessionWriter, lines, moments, stamp
-from dragoman.model import Media
+from dragoman.model import Media, NativeCall
 
 
 class CopilotWriter(SessionWriter):
@@ -29,6 +29,9 @@ class CopilotWriter(SessionWriter):
     def path(self, to: Destination) -> PurePosixPath:
         return PurePosixPath(to.id, "events.jsonl")
 
+    def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
+        return str(uuid.uuid4())
+
     def resume(self, to: Destination) -> str:
         return f"copilot --resume={to.id}"
 
@@ -43,13 +46,32 @@ class CopilotWriter(SessionWriter):
             "selectedModel": to.model,
             "context": {"cwd": to.folder},
         }
-        told = [("session.start", start), *(one for message in messages for one in _told(message, to.model))]
+        told = [("session.start", start, {}), *_with_agents(messages, to)]
         records: list[dict[str, Any]] = []
-        for type, data in told:
+        for type, data, whose in told:
             parent = records[-1]["id"] if records else None
-            about = {"id": str(uuid.uuid4()), "timestamp": next(times), "parentId": parent}
+            about = {**whose, "id": str(uuid.uuid4()), "timestamp": next(times), "parentId": parent}
             records.append({"type": type, "data": data, **about})
         return lines(records)
+
+
+_Told = tuple[str, dict[str, Any], dict[str, Any]]
+"""A kind of event, its data, and whose it is."""
+
+
+def _with_agents(messages: Sequence[dict[str, Any]], to: Destination) -> Iterator[_Told]:
+    """What was said, and before the result of a call what the sub-agent said that it started."""
+    for message in messages:
+        for type, data in _told(message, to.model):
+            agent = to.agent_of(data["toolCallId"]) if type == "tool.execution_complete" else None
+            if agent is not None:
+                whose = {"agentId": agent.id}
+                about = {"toolCallId": agent.call_id, "agentName": agent.kind, "agentDisplayName": agent.kind}
+                yield "subagent.started", about, whose
+                for one in (one for said in agent.messages for one in _told(said, to.model)):
+                    yield one[0], {**one[1], "parentToolCallId": agent.call_id}, whose
+                yield "subagent.completed", about, whose
+            yield type, data, {}
 
 
 def _told(message: dict[str, Any], model: str) -> Iterator[tuple[str, dict[str, Any]]]:

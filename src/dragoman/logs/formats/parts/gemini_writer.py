@@ -17,6 +17,7 @@ from typing import Any
 
 from dragoman.errors import LogError
 from dragoman.logs.base.writing import Destination, SessionWriter, lines, moments, stamp
+from dragoman.model import NativeCall
 
 
 class GeminiWriter(SessionWriter):
@@ -37,41 +38,56 @@ class GeminiWriter(SessionWriter):
     def resume(self, to: Destination) -> str:
         return f"gemini --resume {to.id}"
 
+    def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
+        return str(uuid.uuid4())
+
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
-        times = moments(to.time)
-        began = next(times)
-        head = {
-            "sessionId": to.id,
-            "projectHash": hashlib.sha256(to.folder.encode()).hexdigest(),
-            "startTime": began,
-            "lastUpdated": began,
-            "kind": "main",
+        return lines(_records(messages, to, to.id, "main"))
+
+    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+        """Sub-agents: each in a file of its own, in a folder with the session's id."""
+        folder = self.path(to).parent / to.id
+        return {
+            folder / f"{agent.id}.jsonl": lines(_records(agent.messages, to.of_agent, agent.id, "subagent"))
+            for agent in to.agents
         }
-        results = {
-            response["functionResponse"]["id"]: response
-            for message in messages
-            for response in message["parts"]
-            if "functionResponse" in response
-        }
-        records: list[dict[str, Any]] = [head]
-        for message in messages:
-            about = {"id": str(uuid.uuid4()), "timestamp": next(times)}
-            if message["role"] == "model":
-                records.append(about | _model(message["parts"], results, to.model, about["timestamp"]))
-                continue
-            said = [part for part in message["parts"] if "functionResponse" not in part]
-            if said:  # 0.61 sends results from the records of calls; repeated here, they would be sent twice
-                records.append({**about, "type": "user", "content": said})
-        return lines(records)
 
 
-def _model(parts: Sequence[dict[str, Any]], results: Mapping[str, Any], model: str, time: str) -> dict[str, Any]:
+def _records(messages: Sequence[dict[str, Any]], to: Destination, id: str, kind: str) -> list[dict[str, Any]]:
+    times = moments(to.time)
+    began = next(times)
+    head = {
+        "sessionId": id,
+        "projectHash": hashlib.sha256(to.folder.encode()).hexdigest(),
+        "startTime": began,
+        "lastUpdated": began,
+        "kind": kind,
+    }
+    results = {
+        response["functionResponse"]["id"]: response
+        for message in messages
+        for response in message["parts"]
+        if "functionResponse" in response
+    }
+    records: list[dict[str, Any]] = [head]
+    for message in messages:
+        about = {"id": str(uuid.uuid4()), "timestamp": next(times)}
+        if message["role"] == "model":
+            records.append(about | _model(message["parts"], results, to, about["timestamp"]))
+            continue
+        said = [part for part in message["parts"] if "functionResponse" not in part]
+        if said:  # 0.61 sends results from the records of calls; repeated here, they would be sent twice
+            records.append({**about, "type": "user", "content": said})
+    return records
+
+
+def _model(parts: Sequence[dict[str, Any]], results: Mapping[str, Any], to: Destination, time: str) -> dict[str, Any]:
     """What the model said, with its calls and their results: the client sends them from here."""
     # Where calls stand in the content it is sent as it is, with their signatures: Gemini 3 models refuse calls without
     # one, and those of another model carry the documented stand-in (0.61.0 writes such records after a resume).
     is_signed = any("thoughtSignature" in part for part in parts)
     content = list(parts) if is_signed else "".join(part["text"] for part in parts if "text" in part)
-    said: dict[str, Any] = {"type": "gemini", "content": content, "thoughts": [], "model": model}
+    said: dict[str, Any] = {"type": "gemini", "content": content, "thoughts": [], "model": to.model}
     calls = [part["functionCall"] for part in parts if "functionCall" in part]
     if calls:
         said["toolCalls"] = [
@@ -80,6 +96,7 @@ def _model(parts: Sequence[dict[str, Any]], results: Mapping[str, Any], model: s
                 "result": [results[call["id"]]],
                 "status": "error" if "error" in results[call["id"]]["functionResponse"]["response"] else "success",
                 "timestamp": time,
+                **({} if (agent := to.agent_of(call["id"])) is None else {"agentId": agent.id}),
             }
             for call in calls
         ]

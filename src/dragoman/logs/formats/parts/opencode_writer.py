@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from dragoman.logs.base.writing import Destination, SessionWriter
-from dragoman.model import Media
+from dragoman.model import Media, NativeCall
 
 _LETTERS = string.digits + string.ascii_letters
 _DAY_END = 0xFFFFFFFFFFFF
@@ -46,51 +46,67 @@ class OpencodeWriter(SessionWriter):
     def path(self, to: Destination) -> PurePosixPath:
         return PurePosixPath(f"{to.id}.json")
 
+    def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
+        return self.new_id(to.time)
+
     def resume(self, to: Destination) -> str:
-        return f"opencode import {shlex.quote(str(to.home / self.path(to)))} && opencode -s {to.id}"
+        files = (self.path(to), *(PurePosixPath(f"{agent.id}.json") for agent in to.agents))
+        imports = [f"opencode import {shlex.quote(str(to.home / file))}" for file in files]
+        return " && ".join((*imports, f"opencode -s {to.id}"))
 
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
-        now = int(to.time.timestamp() * 1000)
-        results = {
-            block["tool_use_id"]: block
-            for message in messages
-            for block in message["content"]
-            if block["type"] == "tool_result"
+        return _session(messages, to, to.id, None)
+
+    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+        """Sub-agents: sessions that name the one that started them."""
+        return {
+            PurePosixPath(f"{agent.id}.json"): _session(agent.messages, to.of_agent, agent.id, agent.kind)
+            for agent in to.agents
         }
-        told: list[dict[str, Any]] = []
-        asked: str | None = None
-        for number, message in enumerate(messages):
-            id = f"msg_{_numbered(_count(to.time, number * 1024))}"
-            parts = list(_parts(message, results, now + number))
-            if not parts:
-                continue
-            info = {"id": id, "sessionID": to.id, "role": message["role"], "agent": "build"}
-            if message["role"] == "user":
-                asked = id
-                info |= {"time": {"created": now + number}, "model": {"providerID": "anthropic", "modelID": to.model}}
-            else:
-                info |= _reply(to, now + number, asked or id, calls=any(part["type"] == "tool" for part in parts))
-            attached = (one for part in parts for one in part.get("state", {}).get("attachments", ()))
-            for index, part in enumerate((*parts, *attached)):
-                part |= {
-                    "id": f"prt_{_numbered(_count(to.time, number * 1024 + index))}",
-                    "messageID": id,
-                    "sessionID": to.id,
-                }
-            told.append({"info": info, "parts": parts})
-        title = next(
-            (part["text"] for one in told for part in one["parts"] if part["type"] == "text"), "Ported session"
-        )
-        info = {
-            "id": to.id,
-            "slug": f"ported-{to.id[-6:].lower()}",
-            "projectID": "global",
-            "directory": to.folder,
-            "title": title[:100],
-            "version": to.version,
-            "time": {"created": now, "updated": now + len(messages)},
-        }
-        return msgspec.json.encode({"info": info, "messages": told}) + b"\n"
+
+
+def _session(messages: Sequence[dict[str, Any]], to: Destination, session: str, kind: str | None) -> bytes:
+    """A session; that of a sub-agent has a `kind`."""
+    now = int(to.time.timestamp() * 1000)
+    results = {
+        block["tool_use_id"]: block
+        for message in messages
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    }
+    told: list[dict[str, Any]] = []
+    asked: str | None = None
+    for number, message in enumerate(messages):
+        id = f"msg_{_numbered(_count(to.time, number * 1024))}"
+        parts = list(_parts(message, results, now + number, to))
+        if not parts:
+            continue
+        info = {"id": id, "sessionID": session, "role": message["role"], "agent": kind or "build"}
+        if message["role"] == "user":
+            asked = id
+            info |= {"time": {"created": now + number}, "model": {"providerID": "anthropic", "modelID": to.model}}
+        else:
+            info |= _reply(to, now + number, asked or id, calls=any(part["type"] == "tool" for part in parts))
+        attached = (one for part in parts for one in part.get("state", {}).get("attachments", ()))
+        for index, part in enumerate((*parts, *attached)):
+            part |= {
+                "id": f"prt_{_numbered(_count(to.time, number * 1024 + index))}",
+                "messageID": id,
+                "sessionID": session,
+            }
+        told.append({"info": info, "parts": parts})
+    title = next((part["text"] for one in told for part in one["parts"] if part["type"] == "text"), "Ported session")
+    about = {
+        "id": session,
+        **({} if kind is None else {"parentID": to.id}),
+        "slug": f"ported-{session[-6:].lower()}",
+        "projectID": "global",
+        "directory": to.folder,
+        "title": title[:100],
+        "version": to.version,
+        "time": {"created": now, "updated": now + len(messages)},
+    }
+    return msgspec.json.encode({"info": about, "messages": told}) + b"\n"
 
 
 def _reply(to: Destination, time: int, asked: str, *, calls: bool) -> dict[str, Any]:
@@ -107,13 +123,15 @@ def _reply(to: Destination, time: int, asked: str, *, calls: bool) -> dict[str, 
     }
 
 
-def _parts(message: dict[str, Any], results: Mapping[str, Any], time: int) -> Iterator[dict[str, Any]]:
+def _parts(message: dict[str, Any], results: Mapping[str, Any], time: int, to: Destination) -> Iterator[dict[str, Any]]:
     for block in message["content"]:
         match block:
             case {"type": "text", "text": text}:
                 yield {"type": "text", "text": text}
             case {"type": "tool_use", "id": id, "name": name, "input": arguments}:
                 state = _ended(results[id], time) | {"input": arguments}
+                if (agent := to.agent_of(id)) is not None:
+                    state["metadata"] = {"parentSessionId": to.id, "sessionId": agent.id}
                 yield {"type": "tool", "tool": name, "callID": id, "state": state}
             case {"type": "tool_result"}:
                 pass  # it is told with its call
