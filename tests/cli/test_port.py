@@ -6,6 +6,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -167,6 +168,47 @@ def test_nothing_stays_of_a_session_whose_second_file_cannot_be_put_in_place(tmp
     with pytest.raises(LogError, match="is there already"):
         done.place()
     assert [(path.name, path.read_text()) for path in about.parent.iterdir()] == [(about.name, "another's")]
+
+
+def claude_records(session: str, said: list[dict[str, Any]], **whose: Any) -> str:
+    """Messages as records of Claude Code, each following the one before."""
+    records = [
+        {"type": one["role"], "message": one, "sessionId": session, "uuid": f"{whose}{number}", "cwd": "/p", **whose}
+        | {"parentUuid": f"{whose}{number - 1}" if number else None, "timestamp": "2026-01-01T00:00:00.000Z"}
+        for number, one in enumerate(said)
+    ]
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_sub_agents_are_written_beside_the_session_when_that_is_asked_for(reader: User) -> None:
+    spawn = {"type": "tool_use", "id": "toolu_spawn1", "name": "Agent"}
+    spawn |= {"input": {"description": "Look", "prompt": "Count.", "subagent_type": "general-purpose"}}
+    launched = "Async agent launched successfully.\nagentId: a1290af1f1d60ae2a (internal ID)"
+    main: list[dict[str, Any]] = [
+        {"role": "user", "content": "Delegate."},
+        {"role": "assistant", "content": [spawn]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_spawn1", "content": launched}]},
+    ]
+    agent: list[dict[str, Any]] = [
+        {"role": "user", "content": "Count."},
+        {"role": "assistant", "content": [{"type": "text", "text": "Three of them."}]},
+    ]
+    folder = reader.home / ".claude/projects/-p"
+    reader.write(folder / "s-9.jsonl", claude_records("s-9", main))
+    whose = {"isSidechain": True, "agentId": "a1290af1f1d60ae2a"}
+    reader.write(folder / "s-9/subagents/agent-a1290af1f1d60ae2a.jsonl", claude_records("s-9", agent, **whose))
+    asked = ("port", "s-9", "--to", "gemini_cli", "--cwd", "/p", "--json")
+    alone = json.loads(reader.types(*asked, "--dry-run").out)
+    assert (len(alone["files"]), alone["left_out"]) == (1, {"conversations of sub-agents, whose answers are kept": 1})
+    facts = json.loads(reader.types(*asked, "--with-agents").out)
+    session, of_agent = map(Path, facts["files"])
+    assert of_agent.parent == session.parent / facts["session"]
+    assert "Three of them." in of_agent.read_text()
+    assert facts["left_out"] == {}
+    shown = json.loads(reader.types("show", str(session.parent), "--json").out)
+    assert [[child["parent_call"] for child in one["children"]] for one in shown] == [["toolu_spawn1"]]
+    without = json.loads(reader.types("port", "s-9", "--to", "pi", "--cwd", "/p", "--json", "--with-agents").out)
+    assert [one["call"] for one in without["lost"] if one["what"] == "agent"] == ["toolu_spawn1"]
 
 
 def program(path: Path, script: str) -> Path:

@@ -14,7 +14,6 @@ import click
 from dragoman.cli.from_session import agents_of, one_session, told_of
 from dragoman.cli.log_files import are_own, events_of, files_of, format_option, redactor_of
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
-from dragoman.engine import models
 from dragoman.errors import LogError
 from dragoman.registry import FORMATS
 
@@ -81,7 +80,7 @@ def command(
     dragoman port 5f0c --to codex
     dragoman port last --to claude_code --dry-run
     """
-    from dragoman.logs.port import last_model, ported
+    from dragoman.logs.port import ported
 
     if from_turn is not None and last is not None:
         raise click.UsageError("--from-turn and --last exclude each other")
@@ -104,8 +103,6 @@ def command(
         raise LogError(f"the session {session or wanted!r} holds no messages to port")
     if folder is None and (began is None or not are_own(console, found)):
         folder = str(here())  # a log that somebody sent must not choose where a client works
-    if model is None and source == to:
-        model = last_model(conversation)
     result = ported(
         conversation,
         to=to,
@@ -116,7 +113,6 @@ def command(
         left_out={**told.left_out, **({"turns": turns} if turns else {})},
         version=version or _installed(console, to),
         model=model,
-        family=None if model is None else models.family_of(model),
         budget=budget,
     )
     if not dry_run:

@@ -154,10 +154,10 @@ def port(
 ) -> Ported:
     """The main stream of a session of the client `source` as a session of the client `to`.
 
-    `folder` is where the new session works, by default where the old one did. `version` and the `family` of models
-    choose the tools that the client offers. With a `budget` in tokens, older turns are folded into a summary until the
-    rest fits. `with_agents` writes the conversations of sub-agents too, for clients that keep them. Nothing is written
-    to disk before `Ported.place`.
+    `folder` is where the new session works, by default where the old one did. The `version` and the `model` (or a
+    `family` of models) decide which tools the client offers. With a `budget` in tokens, older turns are folded into a
+    summary until the rest fits. `with_agents` writes the conversations of sub-agents too, for clients that keep them.
+    Nothing is written to disk before `Ported.place`.
     """
     events = list(events)
     told = history_of(events, FORMATS[source].dialect, writer=FORMATS[to].writer() if source == to else None)
@@ -210,15 +210,18 @@ def ported(
         raise LogError(f"{folder!r} is not an absolute path that a client could work in here: name another with --cwd")
     time = time or datetime.datetime.now(datetime.UTC)
     places = places or Places.here()
+    model = model or (last_model(conversation) if source == to else None)
     destination = Destination(
         writer.new_id(time),
         posixpath.normpath(folder),
         time,
         version or writer.version,
-        model or (last_model(conversation) if source == to else None) or writer.model,
+        model or writer.model,
         writer.home(list(format.homes(places)), places.home, places.environment),
     )
-    dialect = DIALECTS[format.dialect].at(destination.version, family)
+    # Clients choose tools by the model's own name: engine.models.family_of is what we offer a model ourselves.
+    own_name = None if model is None else model.rpartition("/")[2].lower()
+    dialect = DIALECTS[format.dialect].at(destination.version, family or own_name)
     offered = tuple(one for one in dialect.definitions() if one.name not in writer.withheld)
 
     def translation(source: str) -> Translation | None:
