@@ -1,0 +1,19 @@
+// Sends one message after the other to a server with AG-UI's client, and prints the messages and events it then has.
+import { HttpAgent } from '@ag-ui/client';
+
+const [, , url, ...texts] = process.argv;
+const agent = new HttpAgent({ url, threadId: 'thread-1' });
+const events = [], errors = [], usage = [];
+for (const text of texts) {
+  agent.addMessage({ id: `m${agent.messages.length}`, role: 'user', content: text });
+  try {
+    await agent.runAgent({ runId: `run-${agent.messages.length}` }, {
+      onEvent: ({ event }) => { events.push(event.type); },
+      onRunErrorEvent: ({ event }) => { errors.push(event.message); },
+      onRunFinishedEvent: ({ event }) => { usage.push(...event.usage); },
+    });
+  } catch (error) {
+    errors.push(String(error));
+  }
+}
+console.log(JSON.stringify({ messages: agent.messages, events, errors, usage }));
