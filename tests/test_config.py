@@ -420,9 +420,9 @@ KINDS_OF_TYPE: dict[Any, set[Kind]] = {
     Any: {Kind.OPTIONS},
     str: {
         *(Kind.NAME, Kind.MODEL, Kind.ADDRESS, Kind.SECRET, Kind.COMMAND),
-        *(Kind.RESTRICTIONS, Kind.EXEMPTIONS, Kind.OPTIONS, Kind.PROFILE),
+        *(Kind.RESTRICTIONS, Kind.EXEMPTIONS, Kind.OPTIONS, Kind.PROFILE, Kind.RELAY),
     },
-    int: {Kind.LIMIT},
+    int: {Kind.LIMIT, Kind.RELAY},
     float: {Kind.LIMIT},
     bool: {Kind.CHOICE, Kind.GUARD, Kind.BOOKKEEPING, Kind.TRUST},
 }

@@ -50,6 +50,7 @@ class Kind(enum.Enum):
     BOOKKEEPING = "what is recorded of a run, how it is charged, and what limits on cost are counted by", Rule.TRUSTED
     PROFILE = "the name of a profile, that is of values that may be looser", Rule.TRUSTED
     CODE = "Python that is imported", Rule.OWN
+    RELAY = "who gets what other programs of the user say to their models", Rule.OWN
     TRUST = "whether what a stranger says of itself is believed", Rule.OWN
     STORAGE = "where dragoman keeps its own files", Rule.OWN
     DISPLAY = "how output looks on the user's terminal", Rule.OWN

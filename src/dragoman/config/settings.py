@@ -269,6 +269,27 @@ class Mcp(Table, frozen=True):
     servers: dict[str, McpServer] = {}
 
 
+class Gateway(Table, frozen=True):
+    """Which models answer the clients of `dragoman gateway`."""
+
+    model: Annotated[
+        str | None,
+        setting(
+            "The model that answers, as provider:model; of several with commas, the next if one fails.", Kind.RELAY
+        ),
+    ] = None
+    routes: Annotated[
+        dict[str, str],
+        setting(
+            'Other models for some requests: by the name that a client asks for ("claude-haiku*"), or by kind (@small, '
+            "@summary, @thinking, @long). The first that fits counts.",
+            Kind.RELAY,
+        ),
+    ] = {}
+    long_context: Annotated[AtLeastOne, setting("Tokens from which a request is @long.", Kind.RELAY)] = 60_000
+    max_cost: Annotated[Positive | None, setting("US dollars after which requests are refused.", Kind.LIMIT)] = None
+
+
 class Price(Table, frozen=True):
     """What one model's tokens cost: US dollars per million, from a day on.
 
@@ -340,6 +361,7 @@ class Settings(Table, frozen=True):
     instructions: Instructions = Instructions()
     web: WebPages = WebPages()
     mcp: Mcp = Mcp()
+    gateway: Gateway = Gateway()
     prices: Annotated[
         tuple[Price, ...], setting("Prices that are missing here, or are yours alone.", Kind.BOOKKEEPING)
     ] = ()

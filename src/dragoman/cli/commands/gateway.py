@@ -24,13 +24,18 @@ if TYPE_CHECKING:
 @click.command
 @click.argument("client", metavar="[CLIENT]", required=False)
 @click.argument("arguments", metavar="[-- ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
-@click.option("--model", "-m", metavar="PROVIDER:MODEL", help="The model that answers. Default: that of your settings.")
+@click.option(
+    "--model",
+    "-m",
+    metavar="PROVIDER:MODEL",
+    help="The model that answers; of several with commas, the next if one fails. Default: that of your settings.",
+)
 @click.option(
     "--route",
     "routes",
     metavar="PATTERN=MODEL",
     multiple=True,
-    help="Another model for some requests: by the name the client asks for, or @small, @thinking, @long.",
+    help="Another model for some requests: by the name the client asks for, or @small, @summary, @thinking, @long.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Default: a free port.")
 @click.option(
@@ -80,16 +85,16 @@ def command(
 
     configuration = console.configuration()
     program = None if client is None else _program(client)
-    default = (model,) if model is not None else (run(models.default_model(configuration)).model,)
-    chosen = gateway.Routes(default, tuple(gateway.read_route(one) for one in routes))
+    limits = [one for one in (max_cost, configuration.settings.gateway.max_cost) if one is not None]
+    chosen = _routes(configuration, model, routes)
     for named in chosen.names:
         _check(named, configuration)
     served = gateway.Gateway(
         chosen,
         _token(token_env),
         words=words,
-        folder=None if no_record else configuration.data_dir / "gateway",
-        max_cost=None if max_cost is None else Decimal(str(max_cost)),
+        folder=configuration.data_dir / "gateway" if configuration.settings.record and not no_record else None,
+        max_cost=Decimal(str(min(limits))) if limits else None,
         watch=_shown(console, as_json=as_json) if watch else None,
         warn=console.warn,
     )
@@ -98,6 +103,24 @@ def command(
         return ExitCode.OK
     code = run(_started(served, port, program, gateway.CLIENTS[client], arguments, chosen.default[0]))
     return ExitCode.OK if code == 0 else ExitCode.NO
+
+
+def _routes(configuration: Configuration, model: str | None, routes: tuple[str, ...]) -> gateway.Routes:
+    """The routes of the command line, then those of the user's settings."""
+    from dragoman.cli.runner import run
+
+    settings = configuration.settings.gateway
+    default = gateway.read_models(model or settings.model or "")
+    if not default:
+        if configuration.settings.model and not configuration.is_own("model"):
+            raise ConfigError(
+                "the project here chooses the model of runs, but not who gets what other programs say: "
+                "name a model with --model, or as gateway.model in your own settings"
+            )
+        default = (run(models.default_model(configuration)).model,)
+    stated = [gateway.read_route(one) for one in routes]
+    stated += [gateway.read_route(f"{pattern}={named}") for pattern, named in settings.routes.items()]
+    return gateway.Routes(default, tuple(stated), long=settings.long_context)
 
 
 def _token(variable: str | None) -> str:

@@ -8,7 +8,7 @@ from dragoman.doors import door
 
 if TYPE_CHECKING:
     from .clients import CLIENTS as CLIENTS, Client as Client
-    from .routes import Route as Route, Routes as Routes, read_route as read_route
+    from .routes import Route as Route, Routes as Routes, read_models as read_models, read_route as read_route
     from .server import Exchanged as Exchanged, Gateway as Gateway, Watch as Watch
     from .words import Words as Words
 else:
@@ -16,7 +16,7 @@ else:
         __name__,
         {
             "clients": ("CLIENTS", "Client"),
-            "routes": ("Route", "Routes", "read_route"),
+            "routes": ("Route", "Routes", "read_models", "read_route"),
             "server": ("Exchanged", "Gateway", "Watch"),
             "words": ("Words",),
         },
