@@ -51,7 +51,7 @@ from .server import MARK, Script, served
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {
-    # Client → one of its sessions below `traces` of the shared facts.
+    # Client, or what is in it → a session below `traces` of the shared facts.
     "claude_code": "claude-code/files",
     "codex": "codex/patch",
     "gemini_cli": "gemini-cli/files",
@@ -61,6 +61,7 @@ SOURCES = {
     "pi": "pi/tour",
     "continue": "continue/tour",
     "cline": "cline/tour",
+    "sub-agents": "claude-code/agents",
 }
 _WHOLE_SCREEN = b"\x1b[?1049h"
 _CUT = re.compile(r" ?\.\.\.\[truncated (\d+) chars\]\.\.\. ?")
@@ -122,9 +123,9 @@ def _run(to: str, source: str, shared: Path, folder: Path, client: Path, node: P
         for options in setup.first:
             runner.run(options)
         port_command = (Path(sys.executable).parent / "dragoman", "port", shared / "traces" / SOURCES[source] / "home")
-        ported = json.loads(runner.output((*port_command, "--to", to, "--cwd", project, "--json")))
-        if driven.imported is not None:
-            runner.run(driven.imported(ported["file"]))
+        ported = json.loads(runner.output((*port_command, "--to", to, "--cwd", project, "--with-agents", "--json")))
+        for file in ported["files"] if driven.imported is not None else ():
+            runner.run(driven.imported(file))
 
         def is_listed() -> bool | None:
             if driven.listing is None:

@@ -82,14 +82,200 @@ def _claude() -> list[dict[str, Any]]:
     ]
 
 
-LOGS = {"claude_code": _claude(), "codex": [{"timestamp": STAMP, **record} for record in CODEX]}
-PROOFS = {"claude_code": (SIGNATURE, "c2VjcmV0"), "codex": ("gAAAsecret",)}
+def _pi() -> list[dict[str, Any]]:
+    made_by = {
+        "api": "anthropic-messages",
+        "provider": "anthropic",
+        "model": "claude-opus-4-5",
+        "stopReason": "toolUse",
+    }
+    thought = {"type": "thinking", "thinking": "Hm.", "thinkingSignature": SIGNATURE}
+    call = {"type": "toolCall", "id": "toolu_1", "name": "bash", "arguments": {"command": "ls"}}
+    said: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "text", "text": "Look."}]},
+        {"role": "assistant", "content": [thought, call], **made_by},
+        {"role": "toolResult", "toolCallId": "toolu_1", "toolName": "bash", "content": [{"type": "text", "text": "a"}]},
+    ]
+    head = {"type": "session", "version": 3, "id": "p1", "timestamp": STAMP, "cwd": "/w"}
+    messages = [
+        {"type": "message", "id": str(number), "parentId": str(number - 1) if number else None, "timestamp": STAMP}
+        | {"message": one}
+        for number, one in enumerate(said)
+    ]
+    return [head, *messages]
+
+
+GEMINI: list[dict[str, Any]] = [
+    {"sessionId": "g1", "projectHash": "h", "startTime": STAMP, "lastUpdated": STAMP, "kind": "main"},
+    {"id": "1", "timestamp": STAMP, "type": "user", "content": [{"text": "Look."}]},
+    {
+        "id": "2",
+        "timestamp": STAMP,
+        "type": "gemini",
+        "content": [
+            {
+                "functionCall": {"id": "call_1", "name": "run_shell_command", "args": {"command": "ls"}},
+                "thoughtSignature": SIGNATURE,
+            }
+        ],
+        "thoughts": [{"subject": "Plan", "description": "Hm.", "timestamp": STAMP}],
+        "model": "gemini-3-pro-preview",
+        "toolCalls": [
+            {
+                "id": "call_1",
+                "name": "run_shell_command",
+                "args": {"command": "ls"},
+                "result": [{"functionResponse": {"id": "call_1", "name": "x", "response": {"output": "a"}}}],
+                "status": "success",
+            }
+        ],
+    },
+]
+QWEN: list[dict[str, Any]] = [
+    {"type": "user", "provenance": "real_user", "message": {"role": "user", "parts": [{"text": "Look."}]}},
+    {
+        "type": "assistant",
+        "model": "qwen3-coder-plus",
+        "message": {
+            "role": "model",
+            "parts": [
+                {"text": "Hm, so.", "thought": True},
+                {"functionCall": {"id": "call_1", "name": "run_shell_command", "args": {"command": "ls"}}},
+            ],
+        },
+    },
+    {
+        "type": "tool_result",
+        "message": {
+            "role": "user",
+            "parts": [{"functionResponse": {"id": "call_1", "name": "x", "response": {"output": "a"}}}],
+        },
+    },
+]
+COPILOT: list[dict[str, Any]] = [
+    {"type": "session.start", "data": {"sessionId": "o1", "copilotVersion": "1.0.102", "context": {"cwd": "/w"}}},
+    {"type": "user.message", "data": {"content": "Look."}},
+    {
+        "type": "assistant.message",
+        "data": {
+            "model": "claude-sonnet-4.5",
+            "content": "",
+            "toolRequests": [
+                {"toolCallId": "toolu_1", "name": "bash", "arguments": {"command": "ls", "description": "x"}}
+            ],
+            "reasoningText": "Hm.",
+            "reasoningOpaque": SIGNATURE,
+            "reasoningBlocks": {"provider": "anthropic-messages", "blocks": [{"type": "thinking", "x": "c2VjcmV0"}]},
+        },
+    },
+    {"type": "tool.execution_complete", "data": {"toolCallId": "toolu_1", "success": True, "result": {"content": "a"}}},
+]
+CLINE: dict[str, Any] = {
+    "version": 1,
+    "agent": "lead",
+    "sessionId": "l1",
+    "origin": {"source": "cli", "mode": "user", "sessionId": "l1", "version": "3.0.65"},
+    "messages": [
+        {"id": "1", "role": "user", "content": [{"type": "text", "text": '<user_input mode="act">Look.</user_input>'}]},
+        {
+            "id": "2",
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Hm.", "signature": SIGNATURE},
+                {"type": "tool_use", "id": "toolu_1", "name": "run_commands", "input": {"commands": ["ls"]}},
+            ],
+            "modelInfo": {"id": "claude-sonnet-4-5", "provider": "anthropic"},
+        },
+        {"id": "3", "role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "a"}]},
+    ],
+}
+_SPENT = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+OPENCODE: dict[str, Any] = {
+    "info": {
+        "id": "ses_1",
+        "directory": "/w",
+        "title": "x",
+        "version": "1.18.33",
+        "time": {"created": 1, "updated": 1},
+    },
+    "messages": [
+        {
+            "info": {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1}},
+            "parts": [{"id": "prt_1", "type": "text", "text": "Look."}],
+        },
+        {
+            "info": {
+                "id": "msg_2",
+                "role": "assistant",
+                "modelID": "gpt-5.5",
+                "tokens": _SPENT,
+                "time": {"created": 1},
+            },
+            "parts": [
+                {
+                    "id": "prt_2",
+                    "type": "reasoning",
+                    "text": "Hm.",
+                    "metadata": {"openai": {"itemId": "rs_9", "reasoningEncryptedContent": "gAAAsecret"}},
+                },
+                {
+                    "id": "prt_3",
+                    "type": "tool",
+                    "tool": "bash",
+                    "callID": "call_1",
+                    "state": {"status": "completed", "input": {"command": "ls", "description": "x"}, "output": "a"},
+                },
+            ],
+        },
+    ],
+}
+LOGS: dict[str, Any] = {
+    "claude_code": _claude(),
+    "codex": [{"timestamp": STAMP, **record} for record in CODEX],
+    "gemini_cli": GEMINI,
+    "qwen_code": [
+        {"uuid": str(number), "parentUuid": str(number - 1) if number else None, "sessionId": "q1", "cwd": "/w"}
+        | {"timestamp": STAMP, "version": "0.24.4"}
+        | record
+        for number, record in enumerate(QWEN)
+    ],
+    "copilot": [{"id": str(number), "timestamp": STAMP, **record} for number, record in enumerate(COPILOT)],
+    "pi": _pi(),
+    "cline": CLINE,
+    "opencode": OPENCODE,
+}
+PROOFS = {
+    "claude_code": (SIGNATURE, "c2VjcmV0"),
+    "codex": ("gAAAsecret",),
+    "gemini_cli": (SIGNATURE, '"subject":"Plan"'),
+    "qwen_code": ("Hm, so.",),
+    "copilot": (SIGNATURE, "c2VjcmV0"),
+    "pi": (SIGNATURE,),
+    "cline": (SIGNATURE,),
+    "opencode": ("gAAAsecret", "rs_9"),
+}
+THOUGHTS = {"claude_code": 2}
+"""How many thoughts a log has, where it is not one."""
 
 
 def written(tmp_path: Path, source: str, to: str, **options: Any) -> Ported:
-    file = tmp_path / "log.jsonl"
-    file.write_text("".join(json.dumps(record) + "\n" for record in LOGS[source]))
+    log = LOGS[source]
+    file = tmp_path / ("log.jsonl" if isinstance(log, list) else "log.json")
+    file.write_text("".join(json.dumps(record) + "\n" for record in log) if isinstance(log, list) else json.dumps(log))
     return port(read(file, source), source=source, to=to, folder="/w", places=Places(tmp_path), **options)
+
+
+def said(tmp_path: Path, client: str) -> list[NativeCall]:
+    (file,) = tmp_path.glob("log.json*")
+    return calls_in(history_of(read(file, client), FORMATS[client].dialect).conversation)
+
+
+def calls_in(conversation: Conversation) -> list[NativeCall]:
+    return [part.call for item in conversation for part in item.parts if isinstance(part, CallPart)]
+
+
+def test_every_client_that_keeps_thoughts_is_among_them() -> None:
+    assert set(targets()) - set(LOGS) == {"continue"}  # 1.5.47 keeps none in its sessions
 
 
 @pytest.mark.parametrize("client", LOGS)
@@ -99,6 +285,7 @@ def test_thoughts_come_along_with_their_proof_when_the_same_client_and_model_con
     done = written(tmp_path, client, client)
     assert all(proof in done.content.decode() for proof in PROOFS[client])
     assert "thoughts" not in done.left_out
+    assert {call.name for call in calls_in(read_back(done, tmp_path))} == {call.name for call in said(tmp_path, client)}
     assert b"rs_1" not in done.content  # an item with an id must be followed by the very item that it led to
 
 
@@ -106,14 +293,14 @@ def test_thoughts_come_along_with_their_proof_when_the_same_client_and_model_con
 def test_thoughts_of_another_model_stay_behind(client: str, tmp_path: Path) -> None:
     done = written(tmp_path, client, client, model="another-model")
     assert not any(proof in done.content.decode() for proof in PROOFS[client])
-    assert done.left_out["thoughts"] == len(PROOFS[client])
+    assert done.left_out["thoughts"] == THOUGHTS.get(client, 1)
 
 
-@pytest.mark.parametrize("client, to", [("claude_code", "codex"), ("codex", "claude_code"), ("claude_code", "pi")])
+@pytest.mark.parametrize("client, to", [(client, "codex" if client != "codex" else "claude_code") for client in LOGS])
 def test_thoughts_stay_behind_when_another_client_continues(client: str, to: str, tmp_path: Path) -> None:
     done = written(tmp_path, client, to)
     assert not any(proof in done.content.decode() for proof in PROOFS[client])
-    assert done.left_out["thoughts"] == len(PROOFS[client])
+    assert done.left_out["thoughts"] == THOUGHTS.get(client, 1)
 
 
 @pytest.mark.parametrize("model, is_signed", [("gemini-3-pro-preview", True), ("gemini-2.5-pro", False)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import datetime
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -89,8 +90,15 @@ class SessionWriter(abc.ABC):
         return None
 
     def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
-        """What a model thought in a record of the client, as blocks of the API that prove themselves to their maker."""
+        """What a model thought in a record of the client, as blocks of the API.
+
+        Their signatures are what the client keeps beside the thought, in any form: `written` gets them back.
+        """
         return []
+
+    def signature(self, record: dict[str, Any], call_id: str) -> str | None:
+        """The signature of a call in a record of the client."""
+        return None
 
     @abc.abstractmethod
     def path(self, to: Destination) -> PurePosixPath:
@@ -121,6 +129,12 @@ def messages_of(
     messages = next(body[key] for key in ("messages", "input", "contents") if key in body)
     assert isinstance(messages, list)
     return messages[:-1] if ended else messages
+
+
+def provider_of(model: str) -> str:
+    """The provider of a model, as clients of several call it; Anthropic for names that say nothing."""
+    name = model.rpartition("/")[2].lower()
+    return "openai" if re.match(r"gpt|o\d|codex", name) else "google" if name.startswith("gemini") else "anthropic"
 
 
 def stamp(time: datetime.datetime) -> str:

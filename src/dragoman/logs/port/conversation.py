@@ -10,8 +10,9 @@ commands that ran in the background come along, and so does the prompt that a co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import blake2s
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +21,8 @@ from dragoman.logs.base.raw_bytes import Originals
 from dragoman.logs.base.writing import SessionWriter
 from dragoman.model import ExecutedBy, Media, NativeResult, conversation as conv, events as ev
 from dragoman.model.conversation import answered
+
+Found = TypeVar("Found")
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -138,7 +141,10 @@ class _History:
     def _thought(self, event: ev.ModelThought) -> None:
         if event.source is not None and event.source == self._reread:
             return
-        parts = self._thoughts_in(event.source)
+        before = self._open_reply(event.provider_id)
+        known = () if before is None else self.items[before].parts
+        # A record may be written again when it has grown.
+        parts = [part for part in self._thoughts_in(event.source) if part not in known]
         if not parts:
             self._leave("thoughts")
             return
@@ -147,15 +153,28 @@ class _History:
 
     def _thoughts_in(self, source: ev.Source | None) -> tuple[conv.AnyPart, ...]:
         """Thoughts of a record with what proves them, which events do not have."""
-        original = None if source is None or self._writer is None else self._originals.of(source)
-        if self._writer is None or not isinstance(original, bytes):
+        record = self._original(source)
+        if self._writer is None or record is None:
             return ()
-        try:
-            blocks = self._writer.thoughts(msgspec.json.decode(original))
-        except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
-            return ()  # the reader understood it, as another kind of record
+        blocks = self._of_writer(self._writer.thoughts, record) or []
         parts: tuple[conv.AnyPart, ...] = APIS[self._writer.api].read_parts(blocks)
         return parts
+
+    def _original(self, source: ev.Source | None) -> dict[str, Any] | None:
+        """The record that an event was read from, for what events do not have: proofs and signatures."""
+        found = None if source is None or self._writer is None else self._originals.of(source)
+        data = found.get("data") if isinstance(found, dict) else found  # in a database, a column of its row
+        try:
+            record = msgspec.json.decode(data) if isinstance(data, bytes) else None
+        except msgspec.DecodeError:
+            return None
+        return record if isinstance(record, dict) else None
+
+    def _of_writer(self, read: Callable[..., Found], *given: Any) -> Found | None:
+        try:
+            return read(*given)
+        except (LookupError, TypeError, AttributeError):
+            return None  # the reader understood it, as another kind of record
 
     def _called(self, event: ev.ToolCalled) -> None:
         native = event.call.native
@@ -166,7 +185,11 @@ class _History:
         elif (id := legal_id(native.id)) not in self._open:
             self._open.add(id)
             self._called_ids.add(id)
-            self._add(event, None, conv.CallPart(msgspec.structs.replace(native, id=id)))
+            record = self._original(event.source)
+            signature = None
+            if self._writer is not None and record is not None:
+                signature = self._of_writer(self._writer.signature, record, native.id)
+            self._add(event, None, conv.CallPart(msgspec.structs.replace(native, id=id), signature=signature))
             if id in self._early:
                 self._answer(self._early.pop(id))
 

@@ -239,6 +239,9 @@ def ported(
         turns = sum(item.role == "user" for item in away)
         own |= {"messages of the user that are only in the summary": turns}
     lost = [Lost(call.id, call.name, WHOLE, IN_SUMMARY) for call in calls_of(away)]
+    unspoken = _thoughts(conversation[len(away) :]) - _thoughts(new.conversation)  # beside calls that became text
+    if unspoken:
+        own["thoughts"] = own.get("thoughts", 0) + unspoken
     said = [new.conversation]
     if agents:
         left_out = {what: count for what, count in (left_out or {}).items() if what != AGENTS}
@@ -387,12 +390,23 @@ def _portable(conversation: Conversation, dialect: str, maker: str | None) -> tu
         kinds = [None if is_own and _is_proven(part) else _bound_to_maker(part) for part in item.parts]
         left_out.update(kind for kind in kinds if kind is not None)
         parts = tuple(part for part, kind in zip(item.parts, kinds, strict=True) if kind is None)
+        if not is_own:
+            parts = tuple(_without_signature(part) for part in parts)
         if parts:
             made_by = item.provenance
             if item.role == "assistant" and (made_by is None or made_by.dialect is None):
                 made_by = msgspec.structs.replace(made_by or Provenance("a log"), dialect=dialect)
             items.append(msgspec.structs.replace(item, parts=parts, provenance=made_by))
     return tuple(items), dict(left_out)
+
+
+def _without_signature(part: AnyPart) -> AnyPart:
+    signed = getattr(part, "signature", None)
+    return part if signed is None else msgspec.structs.replace(part, signature=None)
+
+
+def _thoughts(conversation: Conversation) -> int:
+    return sum(isinstance(part, ThinkingPart) for item in conversation for part in item.parts)
 
 
 def _is_proven(part: AnyPart) -> bool:

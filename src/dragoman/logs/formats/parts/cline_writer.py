@@ -7,6 +7,7 @@ terminal alone. What the user says stands between tags that name the mode.
 from __future__ import annotations
 
 import datetime
+import json
 import secrets
 import string
 import uuid
@@ -16,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs.base.writing import Destination, SessionWriter, stamp
+from dragoman.logs.base.writing import Destination, SessionWriter, provider_of, stamp
 from dragoman.model import Media, NativeCall
 
 _LETTERS = string.digits + string.ascii_lowercase
@@ -42,6 +43,10 @@ class ClineWriter(SessionWriter):
     def resume(self, to: Destination) -> str:
         return f"cline --id {to.id}"
 
+    def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
+        blocks = [block for block in record["content"] if block["type"] in ("thinking", "redacted_thinking")]
+        return [{"type": "thinking", "thinking": "", "signature": json.dumps(block)} for block in blocks]
+
     def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
         """As 3.0.65 forms it. Nothing but the task says which call started an agent."""
         task = call.arguments.get("task") if isinstance(call.arguments, dict) else None
@@ -63,7 +68,7 @@ class ClineWriter(SessionWriter):
             "exit_code": 0,
             "status": "completed",
             "interactive": False,
-            "provider": "anthropic",
+            "provider": provider_of(to.model),
             "model": to.model,
             "cwd": to.folder,
             "workspace_root": to.folder,
@@ -121,7 +126,7 @@ def _messages(
     """A message as the client keeps it: results stand in one of their own."""
     content: list[dict[str, Any]] = message["content"]
     if message["role"] == "assistant":
-        made_by = {"id": model, "provider": "anthropic"}
+        made_by = {"id": model, "provider": provider_of(model)}
         yield {"role": "assistant", "content": [_block(block) for block in content], "modelInfo": made_by}
         return
     results = [_result(block, names) for block in content if block["type"] == "tool_result"]
@@ -148,6 +153,8 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
             return {"type": "image", "data": data, "mediaType": kind}
         case {"type": "tool_use", "id": id, "name": name, "input": arguments}:
             return {"type": "tool_use", "id": id, "name": name, "input": arguments}
+        case {"type": "thinking", "signature": kept}:
+            return dict(json.loads(kept))
         case {"type": "text", "text": text}:
             return {"type": "text", "text": text}
     return {"type": "text", "text": f"({block['type']})"}  # 3.0.65 stores only texts and pictures

@@ -6,6 +6,7 @@ tool ended.
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -28,6 +29,11 @@ class CopilotWriter(SessionWriter):
 
     def path(self, to: Destination) -> PurePosixPath:
         return PurePosixPath(to.id, "events.jsonl")
+
+    def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
+        kept = {name: record["data"][name] for name in _THOUGHT if name in record["data"]}
+        text = kept.get("reasoningText") or ""
+        return [{"type": "thinking", "thinking": text, "signature": json.dumps(kept)}] if kept else []
 
     def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
         return str(uuid.uuid4())
@@ -55,6 +61,8 @@ class CopilotWriter(SessionWriter):
         return lines(records)
 
 
+_THOUGHT = ("reasoningText", "reasoningOpaque", "reasoningBlocks", "encryptedContent")
+"""What a message of the model has of its thoughts."""
 _Told = tuple[str, dict[str, Any], dict[str, Any]]
 """A kind of event, its data, and whose it is."""
 
@@ -67,7 +75,7 @@ def _with_agents(messages: Sequence[dict[str, Any]], to: Destination) -> Iterato
             if agent is not None:
                 whose = {"agentId": agent.id}
                 about = {"toolCallId": agent.call_id, "agentName": agent.kind, "agentDisplayName": agent.kind}
-                yield "subagent.started", about, whose
+                yield "subagent.started", {**about, "agentDescription": agent.kind}, whose
                 for one in (one for said in agent.messages for one in _told(said, to.model)):
                     yield one[0], {**one[1], "parentToolCallId": agent.call_id}, whose
                 yield "subagent.completed", about, whose
@@ -83,6 +91,8 @@ def _told(message: dict[str, Any], model: str) -> Iterator[tuple[str, dict[str, 
             if one["type"] == "tool_use"
         ]
         said = {"messageId": str(uuid.uuid4()), "model": model, "content": _text(blocks), "toolRequests": calls}
+        for block in blocks:
+            said |= json.loads(block["signature"]) if block["type"] == "thinking" else {}
         yield "assistant.message", said
         return
     for block in blocks:
@@ -105,5 +115,7 @@ def _ended(block: Mapping[str, Any], model: str) -> dict[str, Any]:
 def _text(blocks: Sequence[Mapping[str, Any]]) -> str:
     """The texts of blocks; what else there is the client does not keep in its events."""
     return "\n".join(
-        one["text"] if one["type"] == "text" else f"({one['type']})" for one in blocks if one["type"] != "tool_use"
+        one["text"] if one["type"] == "text" else f"({one['type']})"
+        for one in blocks
+        if one["type"] not in ("tool_use", "thinking")
     )

@@ -19,6 +19,9 @@ from dragoman.errors import LogError
 from dragoman.logs.base.writing import Destination, SessionWriter, lines, moments, stamp
 from dragoman.model import NativeCall
 
+_STAND_IN = "skip_thought_signature_validator"
+"""The signature that Google documents for calls that no model of theirs made."""
+
 
 class GeminiWriter(SessionWriter):
     """The writer; see the module."""
@@ -37,6 +40,14 @@ class GeminiWriter(SessionWriter):
 
     def resume(self, to: Destination) -> str:
         return f"gemini --resume {to.id}"
+
+    def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
+        return [{"text": "", "thought": True, "thoughtSignature": json.dumps(one)} for one in record["thoughts"]]
+
+    def signature(self, record: dict[str, Any], call_id: str) -> str | None:
+        parts = record["content"] if isinstance(record["content"], list) else []
+        mine = (part for part in parts if part.get("functionCall", {}).get("id") == call_id)
+        return next((part["thoughtSignature"] for part in mine if "thoughtSignature" in part), None)
 
     def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
         return str(uuid.uuid4())
@@ -83,11 +94,13 @@ def _records(messages: Sequence[dict[str, Any]], to: Destination, id: str, kind:
 
 def _model(parts: Sequence[dict[str, Any]], results: Mapping[str, Any], to: Destination, time: str) -> dict[str, Any]:
     """What the model said, with its calls and their results: the client sends them from here."""
+    thoughts = [json.loads(part["thoughtSignature"]) for part in parts if "thought" in part]
+    parts = _signed([part for part in parts if "thought" not in part], to.model)
     # Where calls stand in the content it is sent as it is, with their signatures: Gemini 3 models refuse calls without
     # one, and those of another model carry the documented stand-in (0.61.0 writes such records after a resume).
     is_signed = any("thoughtSignature" in part for part in parts)
-    content = list(parts) if is_signed else "".join(part["text"] for part in parts if "text" in part)
-    said: dict[str, Any] = {"type": "gemini", "content": content, "thoughts": [], "model": to.model}
+    content = parts if is_signed else "".join(part["text"] for part in parts if "text" in part)
+    said: dict[str, Any] = {"type": "gemini", "content": content, "thoughts": thoughts, "model": to.model}
     calls = [part["functionCall"] for part in parts if "functionCall" in part]
     if calls:
         said["toolCalls"] = [
@@ -101,6 +114,15 @@ def _model(parts: Sequence[dict[str, Any]], results: Mapping[str, Any], to: Dest
             for call in calls
         ]
     return said
+
+
+def _signed(parts: list[dict[str, Any]], model: str) -> list[dict[str, Any]]:
+    """Parts whose first call has a signature if the model refuses it without one: most records of 0.61.0 have none."""
+    generation = re.match(r"gemini-(\d+)", model)
+    first = next((part for part in parts if "functionCall" in part), None)
+    if generation is None or int(generation[1]) < 3 or first is None or "thoughtSignature" in first:
+        return parts
+    return [{**part, "thoughtSignature": _STAND_IN} if part is first else part for part in parts]
 
 
 def _short_name(to: Destination) -> str:

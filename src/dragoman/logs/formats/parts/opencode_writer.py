@@ -7,6 +7,7 @@ message that it refuses leaves the session imported and empty. A call and its re
 from __future__ import annotations
 
 import datetime
+import json
 import secrets
 import shlex
 import string
@@ -16,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs.base.writing import Destination, SessionWriter
+from dragoman.logs.base.writing import Destination, SessionWriter, provider_of
 from dragoman.model import Media, NativeCall
 
 _LETTERS = string.digits + string.ascii_letters
@@ -45,6 +46,12 @@ class OpencodeWriter(SessionWriter):
 
     def path(self, to: Destination) -> PurePosixPath:
         return PurePosixPath(f"{to.id}.json")
+
+    def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
+        if record["type"] != "reasoning":
+            return []
+        proof = json.dumps(record.get("metadata"))
+        return [{"type": "thinking", "thinking": record["text"], "signature": proof}]
 
     def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
         return self.new_id(to.time)
@@ -84,7 +91,10 @@ def _session(messages: Sequence[dict[str, Any]], to: Destination, session: str, 
         info = {"id": id, "sessionID": session, "role": message["role"], "agent": kind or "build"}
         if message["role"] == "user":
             asked = id
-            info |= {"time": {"created": now + number}, "model": {"providerID": "anthropic", "modelID": to.model}}
+            info |= {
+                "time": {"created": now + number},
+                "model": {"providerID": provider_of(to.model), "modelID": to.model},
+            }
         else:
             info |= _reply(to, now + number, asked or id, calls=any(part["type"] == "tool" for part in parts))
         attached = (one for part in parts for one in part.get("state", {}).get("attachments", ()))
@@ -117,7 +127,7 @@ def _reply(to: Destination, time: int, asked: str, *, calls: bool) -> dict[str, 
         "cost": 0,
         "tokens": _NOTHING,
         "modelID": to.model,
-        "providerID": "anthropic",
+        "providerID": provider_of(to.model),
         "time": {"created": time, "completed": time},
         "finish": "tool-calls" if calls else "stop",
     }
@@ -135,6 +145,10 @@ def _parts(message: dict[str, Any], results: Mapping[str, Any], time: int, to: D
                 yield {"type": "tool", "tool": name, "callID": id, "state": state}
             case {"type": "tool_result"}:
                 pass  # it is told with its call
+            case {"type": "thinking", "thinking": text, "signature": proof}:
+                about = json.loads(proof)
+                times = {"start": time, "end": time}
+                yield {"type": "reasoning", "text": text, "time": times} | ({"metadata": about} if about else {})
             case {"type": "image" | "document", "source": {"data": data, "media_type": kind}}:
                 yield {"type": "file", "mime": kind, "url": f"data:{kind};base64,{data}"}
             case _:

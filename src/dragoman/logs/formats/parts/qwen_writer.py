@@ -6,6 +6,7 @@ names the session, the record before it and the folder.
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Sequence
@@ -33,6 +34,14 @@ class QwenWriter(SessionWriter):
 
     def resume(self, to: Destination) -> str:
         return f"qwen --resume {to.id}"
+
+    def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
+        parts = [part for part in record["message"]["parts"] if part.get("thought") is True]
+        return [{"text": "", "thought": True, "thoughtSignature": json.dumps(part)} for part in parts]
+
+    def signature(self, record: dict[str, Any], call_id: str) -> str | None:
+        parts = (part for part in record["message"]["parts"] if part.get("functionCall", {}).get("id") == call_id)
+        return next((part["thoughtSignature"] for part in parts if "thoughtSignature" in part), None)
 
     def agent_id(self, call: NativeCall, old: str, first_words: str, to: Destination) -> str | None:
         """As 0.24.4 forms it, the type and the call: nothing else in its files says which call started an agent."""
@@ -107,7 +116,8 @@ def _started(type: str, parts: Sequence[dict[str, Any]], to: Destination) -> dic
 def _kinds(message: dict[str, Any]) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """A message as the kinds of record that the client keeps: results stand by themselves, one in each."""
     if message["role"] == "model":
-        return [("assistant", "assistant_output", message["parts"])]
+        parts = [json.loads(part["thoughtSignature"]) if "thought" in part else part for part in message["parts"]]
+        return [("assistant", "assistant_output", parts)]
     results = [part for part in message["parts"] if "functionResponse" in part]
     said = [part for part in message["parts"] if "functionResponse" not in part]
     kinds = [("tool_result", "tool_result", [result]) for result in results]
