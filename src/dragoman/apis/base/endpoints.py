@@ -14,6 +14,7 @@ import msgspec
 
 from dragoman.errors import DefinitionError, EngineError, Unsupported
 from dragoman.model.conversation import Reply, Usage
+from dragoman.model.token_estimate import content_tokens
 
 from .encoded import Encoded
 
@@ -148,7 +149,7 @@ class Endpoints:
         group: list[str] = []
         tokens = 0
         for text in texts:
-            size = len(text.encode("utf-8", "surrogatepass")) // _BYTES + 1
+            size = content_tokens(text)  # more than there are, so that a group is never larger than a provider takes
             full = self.most_tokens is not None and tokens + size > self.most_tokens
             if group and (full or len(group) >= self.most_texts):
                 yield group
@@ -178,10 +179,6 @@ def no_endpoints(api: str) -> Endpoints:
     found = Endpoints()
     found.api = api
     return found
-
-
-_BYTES = 3
-"""Bytes of a token: fewer than in any language's usual text, so that a group is never larger than a provider takes."""
 
 
 def json_request(

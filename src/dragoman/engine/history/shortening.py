@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.errors import LimitReached
-from dragoman.model import Content, Definition, ExecutedBy, Media, NativeResult, conversation as conv
+from dragoman.model import Definition, ExecutedBy, NativeResult, conversation as conv
+from dragoman.model.token_estimate import content_tokens, estimated_tokens
 
 SUMMARISE: Final = (
     "Summarise our conversation so far for yourself: it will be all you have. Keep the task and its constraints, what "
@@ -25,10 +26,6 @@ SUMMARISE: Final = (
 SUMMARISED: Final = "This is a summary of our conversation so far; the messages themselves were removed.\n\n{summary}"
 TAKEN_OUT: Final = "[This result was removed to make room. Call the tool again if you need it.]"
 
-_BYTES: Final = 3
-"""Bytes of a token, as long as nothing was counted: fewer than in any language's usual text, to be on the safe side."""
-_MEDIA: Final = 2_000
-"""Tokens of a picture or a page: more than the providers state for an ordinary one."""
 _ANSWER: Final = 8_192
 """Tokens left for the answer where the request does not say how many it may have."""
 _FULL, _ROOMY = 0.95, 0.6
@@ -83,7 +80,7 @@ class Room:
         for one in (*conversation, *definitions):
             known = self._known.get(id(one))
             if known is None:
-                known = self._known[id(one)] = (one, _tokens_of(one))
+                known = self._known[id(one)] = (one, estimated_tokens((one,)))
             total += known[1]
         return total
 
@@ -108,42 +105,6 @@ class Room:
         advice = "use a model with a larger context, or give it a smaller task"
         reason = "the conversation is longer than the model takes"
         return LimitReached("context", self.window or 0, advice, reason=reason)
-
-
-def _tokens_of(one: conv.ConversationItem | Definition) -> int:
-    """Tokens of a message or of a tool's definition, by its bytes."""
-    if isinstance(one, Definition):
-        return len(msgspec.json.encode(one, enc_hook=str)) // _BYTES
-    return sum(map(_part_tokens, one.parts)) + 4  # what every message costs
-
-
-def _part_tokens(part: Any) -> int:
-    match part:
-        case conv.CallPart(call):
-            return _text_tokens(call.name) + _text_tokens(_as_text(call.arguments))
-        case conv.ResultPart(result):
-            return _content_tokens(result.content)
-        case conv.MediaPart():
-            return _MEDIA
-        case conv.ThinkingPart():
-            return _text_tokens(part.text) + _text_tokens(part.signature or "") + _text_tokens(part.encrypted or "")
-        case conv.OpaquePart():
-            return _text_tokens(_as_text(part.item))
-        case _:
-            return _text_tokens(part.text)
-
-
-def _content_tokens(content: Content) -> int:
-    pieces = (content,) if isinstance(content, str) else content
-    return sum(_MEDIA if isinstance(piece, Media) else _text_tokens(piece) for piece in pieces)
-
-
-def _text_tokens(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass")) // _BYTES + 1
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value)
 
 
 # ── shorter ──────────────────────────────────────────────────────────────────
@@ -172,7 +133,7 @@ def without_results(conversation: conv.Conversation, first: int) -> conv.Convers
 
 
 def _may_go(result: NativeResult) -> bool:
-    return result.executed_by is ExecutedBy.CLIENT and _content_tokens(result.content) > 2 * _text_tokens(TAKEN_OUT)
+    return result.executed_by is ExecutedBy.CLIENT and content_tokens(result.content) > 2 * content_tokens(TAKEN_OUT)
 
 
 def summarised(conversation: conv.Conversation, summary: str) -> conv.Conversation:

@@ -12,7 +12,7 @@ import os
 import posixpath
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -44,16 +44,13 @@ from dragoman.model import (
     Unreadable,
     operations as op,
 )
+from dragoman.model.token_estimate import BYTES_PER_TOKEN, estimated_tokens
 from dragoman.registry import FORMATS
 
 from .agents import SubAgent, renamed, starting_calls, sub_agents
 from .conversation import AGENTS, history_of
 from .folding import calls_of, fold_points, folded
 
-_BYTES = 4
-"""Bytes of JSON that make about one token."""
-_PICTURE = 1500
-"""About how many tokens a picture makes, however many bytes it has."""
 IN_SUMMARY = "it is only in the summary"
 """Why a call is not written that a budget leaves no room for."""
 _BELOW = "the conversations of the agents that it started itself are not written"
@@ -232,7 +229,7 @@ def ported(
     def written(conversation: Conversation) -> _Written:
         new = respoken(conversation, dialect.name, translation)
         messages = messages_of(writer.api, new.conversation, destination.model, offered)
-        return _Written(new, messages, _tokens(messages, new.conversation))
+        return _Written(new, messages, estimated_tokens(new.conversation))
 
     (new, messages, tokens), away = _within(budget, conversation, written)
     if away:
@@ -334,7 +331,7 @@ def _within(
     if budget is None or whole.tokens <= budget:
         return whole, ()
     points = fold_points(conversation)
-    characters = budget * _BYTES // 3  # most of the room is for what is not folded
+    characters = budget * BYTES_PER_TOKEN // 3  # most of the room is for what is not folded
     low, high = 0, len(points) - 1
     best: tuple[_Written, Conversation] | None = None
     least = whole.tokens
@@ -352,20 +349,6 @@ def _within(
             f"a budget of {budget:,} tokens is too small: with a summary of all but its end the session takes {least:,}"
         )
     return best
-
-
-def _tokens(messages: list[dict[str, Any]], conversation: Conversation) -> int:
-    media = list(_media_in(conversation))
-    encoded = sum(len(one.data or "") for one in media)
-    return max(0, len(msgspec.json.encode(messages)) - encoded) // _BYTES + len(media) * _PICTURE
-
-
-def _media_in(conversation: Conversation) -> Iterator[Media]:
-    for part in (part for item in conversation for part in item.parts):
-        if isinstance(part, MediaPart):
-            yield part.media
-        elif isinstance(part, ResultPart) and not isinstance(part.result.content, str):
-            yield from (one for one in part.result.content if isinstance(one, Media))
 
 
 def last_model(conversation: Conversation) -> str | None:
