@@ -256,3 +256,26 @@ def test_no_program_of_the_current_folder_is_asked(reader: User, monkeypatch: py
     facts = json.loads(reader.types("port", "s-1", "--to", "codex", "--cwd", "/p", "--json").out)
     assert facts["version"] == "0.166.0"
     assert not (reader.home / "ran").exists()
+
+
+@pytest.mark.parametrize("where", ["repository", "folder", "link"])
+def test_no_program_of_the_project_is_asked_for_its_version_even_if_path_names_it(
+    reader: User, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = reader.here / "project"
+    asked = program(root / "node_modules/.bin/codex", "touch $HOME/ran; echo 9.9.9")
+    inner = root / "inner"
+    inner.mkdir()
+    named = asked.parent
+    if where == "repository":
+        (root / ".git").mkdir()
+    if where == "link":
+        named = reader.home / "bin"
+        named.mkdir()
+        (named / "codex").symlink_to(asked)
+    monkeypatch.chdir(inner if where == "repository" else root)
+    monkeypatch.setenv("PATH", f"{named}:/usr/bin:/bin")
+    assert installed_version("codex") is None
+    assert not (reader.home / "ran").exists()
+    monkeypatch.chdir(reader.home)
+    assert installed_version("codex") == "9.9.9"
