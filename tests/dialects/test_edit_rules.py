@@ -168,6 +168,49 @@ CASES: dict[str, tuple[str | None, str, str, dict[str, str]]] = {
         "b",
         {"claude_code gemini_cli qwen_code copilot cline pi continue": "ba\n"},
     ),
+    "an escape for a character that is there": (
+        "caf\u00e9 x\n",
+        "caf\\u00e9",
+        "th\\u00e9",
+        {"claude_code": "th\u00e9 x\n"},
+    ),
+    "a character that the file escapes": (
+        "caf\\u00E9 x\n",
+        "caf\u00e9",
+        "th\u00e9",
+        {"claude_code": "th\\u00E9 x\n"},
+    ),
+    "a line end after the new text": (
+        "a\n  b\nc\n",
+        "b ",
+        "d\n",
+        {
+            "gemini_cli": "a\n  d\nc\n",
+            "copilot": "a\n  d\n\nc\n",
+            "pi": "a\n  d\n\nc\n",
+            "continue": "a\n  d\n\nc\n",
+            "opencode": "a\nd\n\nc\n",
+        },
+    ),
+    "a letter too many and a line end": (
+        "a long line\nb\n",
+        "a long lines\n",
+        "c\n",
+        {"gemini_cli": "c\n\nb\n"},
+    ),
+    "all of a file": (
+        "a\n",
+        "a\n",
+        "",
+        {"claude_code qwen_code opencode copilot cline pi continue": "", "gemini_cli": "\n"},
+    ),
+    "blanks at the end of both texts": ("a  b\n", "a  ", "a  ", {"claude_code": "ab\n", "cline": "a  b\n"}),
+    "curly quotes on another line": (
+        "“a”\nb\n",
+        "b ",
+        "c",
+        {"gemini_cli qwen_code opencode copilot pi continue": "“a”\nc\n"},
+    ),
     "the place that is indented more": (
         "x = 1\n    x = 1\n",
         "x = 1",
@@ -189,6 +232,30 @@ def test_an_earlier_version_finds_its_place_as_it_did() -> None:
     older, newer = DIALECTS["copilot"].at("1.0.30"), DIALECTS["copilot"].at("1.0.102")
     assert edited(older, "call( x )\n", "call(x)", "go()") is REFUSED
     assert edited(newer, "call( x )\n", "call(x)", "go()") == "go()\n"
+
+
+def test_pi_once_wrote_the_whole_file_as_it_was_compared() -> None:
+    assert edited(DIALECTS["pi"].at("0.74.2"), "“a”\nb\n", "b ", "c") == '"a"\nc\n'
+    assert edited(DIALECTS["pi"].at("0.87.1"), "“a” “b”\n“c”\n", 'a"', 'd"') == '"d" "b"\n“c”\n'
+
+
+def test_two_edits_of_one_line_write_it_once() -> None:
+    native = NativeCall(
+        "1",
+        "edit",
+        {
+            "path": "f",
+            "edits": [
+                {"oldText": 'a"', "newText": "1"},
+                {"oldText": 'b"', "newText": "2"},
+                {"oldText": "d", "newText": "3"},
+            ],
+        },
+    )
+    workspace = MemoryWorkspace({"f": "“a” “b”\n“c”\n“d”\n".encode()})
+    dialect = DIALECTS["pi"]
+    workspace.apply(dialect.read_call(native).operations, rules=dialect.edit_rules(native))
+    assert workspace.read("f").decode() == '"1 "2\n“c”\n"3"\n'
 
 
 def test_all_places_are_replaced_where_that_is_asked_for() -> None:

@@ -6,6 +6,7 @@ import re
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
@@ -196,10 +197,14 @@ EDIT_RULES = EditRules(
         Step(fold=("nfkc", "right_trim", "typography"), counted="folded"),
     ),
     batch="against_original",
+    identical="refuse_if_unchanged",
     file_view="all_lf",
     line_ends="first",
+    rewrites="lines",
 )
-"""Seen with 0.74.2 and 0.87.1 on loopback."""
+"""Seen with 0.87.1 on loopback."""
+FIRST_EDIT_RULES = replace(EDIT_RULES, rewrites="file")
+"""Seen with 0.74.2 on loopback."""
 
 
 class Edit(Spelling[op.EditFile]):
@@ -207,7 +212,7 @@ class Edit(Spelling[op.EditFile]):
 
     native_name = "edit"
     results = EDITS
-    edit_rules = EDIT_RULES
+    edit_rules, edit_rules_until = EDIT_RULES, {"0.74.2": FIRST_EDIT_RULES}
     approximated = {"edits": "a text is matched, not whole lines, and in the file as it was before the first edit"}
 
     path: str = means("path", "Path of the file.")

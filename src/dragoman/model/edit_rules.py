@@ -13,7 +13,7 @@ from .base import Value
 
 Fold = Literal[
     "right_trim", "trim", "trim_whole", "spaces", "no_spaces", "no_blank_lines", "dedent", "quotes", "typography",
-    "nfkc", "case", "escapes", "unicode_escapes", "line_end_semicolon",
+    "nfkc", "case", "escapes", "unicode_escapes", "upper_unicode_escapes", "line_end_semicolon",
 ]  # fmt: skip
 """What is overlooked when two texts are compared.
 
@@ -21,7 +21,8 @@ Fold = Literal[
 text; `spaces` how much of it there is; `no_spaces` whether there is any; `no_blank_lines` lines of nothing else;
 `dedent` the indentation all lines share; `quotes` whether quotes are curly; `typography` the shape of quotes, dashes
 and spaces; `nfkc` forms of one character; `case` upper and lower case; `escapes` backslashes before quotes and letters
-(`\\n`, `\\"`); `unicode_escapes` characters written as `\\uXXXX`; `line_end_semicolon` a semicolon that ends a line.
+(`\\n`, `\\"`); `unicode_escapes` and `upper_unicode_escapes` that the file writes characters beyond ASCII as `\\u00e9`
+or `\\u00E9`; `line_end_semicolon` a semicolon that ends a line.
 """
 
 Unit = Literal["text", "lines", "block", "words", "tokens", "anchors", "similar"]
@@ -49,8 +50,13 @@ class Step(Value, frozen=True):
     indentation into the file's; `file_quotes` and `file_escapes` write quotes and characters as the file does."""
     drop_last_empty: Literal["no", "old", "both"] = "no"
     """Whether an empty last line of the old text, or of both texts, is left out."""
+    with_line_end: bool = False
+    """`lines`: whether the end of the last line is part of the place where the old text ends with one."""
+    one_line_end: bool = False
+    """`lines`: whether a line end that closes the new text is the one that the file has there."""
     least_lines: int = 1
     least_characters: int = 0
+    """Of the old text as it was given."""
     similarity: float = 1.0
     """`anchors`: how similar the lines between must be, on average; `similar`: one minus the share of characters that
     may differ."""
@@ -97,8 +103,9 @@ class EditRules(Value, frozen=True):
     """Whether all steps are tried again on what follows a place: a looser match then counts as another place."""
     batch: Literal["in_turn", "against_original"] = "in_turn"
     """Whether the edits of one call see what the earlier ones did."""
-    identical: Literal["refuse", "refuse_if_found", "accept"] = "refuse"
-    """What is done with an edit whose old and new text are the same."""
+    identical: Literal["refuse", "refuse_if_found", "refuse_if_unchanged", "accept"] = "refuse"
+    """What is done with an edit whose old and new text are the same; `refuse_if_unchanged` asks whether the new text is
+    what the file already has in its place."""
     empty_old: Literal["refuse", "create", "fill_blank", "insert_first"] = "refuse"
     """What an empty old text does: `create` makes a file where there is none, `fill_blank` also fills one that has no
     text, `insert_first` puts the new text before the first line (so does an old text of white space alone)."""
@@ -118,10 +125,16 @@ class EditRules(Value, frozen=True):
     """How the file is written: each line as it was, or all lines with CRLF if any line, the first or most had it."""
     final_newline: Literal["as_edited", "restored"] = "as_edited"
     """Whether the end of the last line stays as it was, whatever the edit did."""
+    decode_escapes: bool = False
+    """Whether `\\uXXXX` in the old and the new text is read as the character it stands for."""
+    rewrites: Literal["matches", "lines", "file"] = "matches"
+    """What is written as the last step sees it when a text is not found exactly: nothing, the lines that the edits
+    change, or the whole file."""
     trim_new: bool = False
     """Whether blanks at the end of the new text's lines are taken off, except in Markdown files."""
-    delete_line_end: bool = False
-    """Whether the line end after a text is deleted with it."""
+    delete_line_end: Literal["no", "after", "sought"] = "no"
+    """Whether the line end after a text is deleted with it; `sought`: where the file has the text with a line end
+    after it, only such places count."""
     most_lines: bool = False
     """Whether a place of twice as many lines as the old text, and three more, or four times as many characters, and 500
     more, is refused as not meant."""

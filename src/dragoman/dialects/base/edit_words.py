@@ -19,7 +19,8 @@ _OVERLOOKED: Final[dict[Fold, str]] = {
     "nfkc": "forms of one character",
     "case": "case",
     "escapes": "backslashes before quotes and letters",
-    "unicode_escapes": r"`\uXXXX` for characters",
+    "unicode_escapes": r"that the file has `\u00e9` for a character",
+    "upper_unicode_escapes": r"that the file has `\u00E9` for it",
     "line_end_semicolon": "a semicolon at the end of a line",
 }
 _WRITTEN: Final = {
@@ -27,7 +28,11 @@ _WRITTEN: Final = {
     "shift_indent": "with the file's indentation where the old text had another",
     "translate_indent": "with the file's indentation and its unit",
     "file_quotes": "with the file's quotes",
-    "file_escapes": "with the file's characters",
+    "file_escapes": "with such escapes",
+}
+_REWRITTEN: Final = {
+    "lines": "lines changed by a text that is not found exactly are written as it was found",
+    "file": "where a text is not found exactly, the whole file is written as it was found",
 }
 _ENDS: Final = {
     "any": "CRLF everywhere if the file had any",
@@ -51,8 +56,10 @@ def described(rules: EditRules | None) -> str:
         "a missing file is made" if known.missing == "create" else "",
         _ENDS.get(known.line_ends, ""),
         "the end of the last line is kept" if known.final_newline == "restored" else "",
+        r"`\uXXXX` in the call stands for a character" if known.decode_escapes else "",
+        _REWRITTEN.get(known.rewrites, ""),
         "blanks at the ends of new lines are taken off" if known.trim_new else "",
-        "a deleted text takes its line end with it" if known.delete_line_end else "",
+        "a deleted text takes its line end with it" if known.delete_line_end != "no" else "",
     ]
     return "; ".join([f"looks for {steps}", *filter(None, more)])
 

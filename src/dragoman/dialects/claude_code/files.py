@@ -447,19 +447,21 @@ EDIT_RULES = EditRules(
         Step(),
         Step(fold=("quotes",), write="file_quotes"),
         Step(fold=("unicode_escapes",), write="file_escapes"),
+        Step(fold=("upper_unicode_escapes",), write="file_escapes"),
     ),
     empty_old="fill_blank",
     read_first=True,
     notebooks=False,
     texts_view="kept",
     line_ends="majority",
+    decode_escapes=True,
     trim_new=True,
-    delete_line_end=True,
+    delete_line_end="after",
 )
-"""Seen with 2.1.325 on loopback. It edits a file that changed since it was read where the text is still found; here
-such a file must be read again."""
-WITHOUT_QUOTES = replace(EDIT_RULES, steps=(Step(), Step(fold=("quotes",)), EDIT_RULES.steps[2]))
-"""Seen with 2.0.30: quotes of the new text stay as they are."""
+"""Seen with 2.1.150 and 2.1.325 on loopback. It edits a file that changed since it was read where the text is still
+found; here such a file must be read again."""
+FIRST_EDIT_RULES = replace(EDIT_RULES, steps=(Step(), Step(fold=("quotes",))), decode_escapes=False)
+"""Seen with 2.0.30: quotes of the new text stay as they are, and escapes are nothing special."""
 
 
 class Edit(Spelling[op.EditFile]):
@@ -469,7 +471,7 @@ class Edit(Spelling[op.EditFile]):
     results = CHANGES
     approximated = {"edits": EDITS}
     refine = or_new_file
-    edit_rules, edit_rules_until = EDIT_RULES, {"2.0.30": WITHOUT_QUOTES}
+    edit_rules, edit_rules_until = EDIT_RULES, {"2.0.30": FIRST_EDIT_RULES}
 
     file_path: str = means("path", "Path of the file.")
     old_string: str = means("edits.old", OLD_TEXT, convert=SOME)
@@ -492,7 +494,7 @@ class MultiEdit(Spelling[op.EditFile]):
     results = CHANGES
     until = "1.0.88"
     approximated = {"edits": EDITS}
-    edit_rules = WITHOUT_QUOTES
+    edit_rules = FIRST_EDIT_RULES
 
     file_path: str = means("path", "Path of the file.")
     edits: tuple[OneEdit, ...] = means("edits", "The edits, in order.", schema={"minItems": 1})

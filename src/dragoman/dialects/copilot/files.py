@@ -182,7 +182,7 @@ _LOOSE: tuple[Fold, ...] = ("nfkc", "typography", "line_end_semicolon", "no_spac
 EDIT_RULES = EditRules(
     steps=(Step(), Step("lines", _LOOSE, write="translate_indent")),
     empty_old="fill_blank",
-    delete_line_end=True,
+    delete_line_end="after",
 )
 """Seen with 1.0.70, 1.0.89 and 1.0.102 on loopback. The client is closed: what its loose step overlooks is inferred."""
 FIRST_EDIT_RULES = replace(EDIT_RULES, steps=(Step(), Step("lines", ("right_trim",))))

@@ -153,9 +153,9 @@ class WriteFile(Spelling[op.WriteFile]):
 EDIT_RULES = EditRules(
     steps=(
         Step(),
-        Step("lines", ("trim",), write="reindent"),
+        Step("lines", ("trim",), write="reindent", one_line_end=True),
         Step("tokens", write="reindent"),
-        Step("similar", write="reindent", least_characters=10, similarity=0.9, cost=4e8),
+        Step("similar", write="reindent", drop_last_empty="old", least_characters=10, similarity=0.9, cost=4e8),
     ),
     identical="refuse_if_found",
     empty_old="create",

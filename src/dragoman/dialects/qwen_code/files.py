@@ -161,17 +161,18 @@ EDIT_RULES = EditRules(
     steps=(
         Step(counted="text"),
         Step(fold=("typography",), counted="text"),
-        Step("lines", ("right_trim",), counted="text"),
-        Step("lines", ("typography", "right_trim"), counted="text"),
+        Step("lines", ("right_trim",), counted="text", with_line_end=True),
+        Step("lines", ("typography", "right_trim"), counted="text", with_line_end=True),
         Step("lines", ("right_trim",), counted="text", drop_last_empty="both"),
         Step("lines", ("typography", "right_trim"), counted="text", drop_last_empty="both"),
     ),
+    identical="refuse_if_unchanged",
     empty_old="create",
     read_first=True,
     notebooks=False,
     texts_view="kept",
     line_ends="any",
-    delete_line_end=True,
+    delete_line_end="sought",
 )
 """Seen with 0.24.4 on loopback."""
 FIRST_EDIT_RULES = replace(EDIT_RULES, read_first=False, notebooks=True)

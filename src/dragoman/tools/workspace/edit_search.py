@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from dragoman.model.edit_rules import EditRules, Step
 
-from .folding import QUOTES, distance, folded, folded_text, unescaped
+from .folding import QUOTES, distance, escaped, folded, folded_text, unescaped
 
 
 class Place(NamedTuple):
@@ -85,7 +85,7 @@ def _by_step(asked: _Search, step: Step, rules: EditRules, *, everywhere: bool) 
 def _counted_folded(asked: _Search, loosest: Step, places: Sequence[Place], *, everywhere: bool) -> Found:
     wanted = folded_text(asked.old, loosest.fold)
     text = folded_text(asked.text, loosest.fold)
-    count = text.count(wanted) if wanted else len(text) + 1
+    count = text.count(wanted) if wanted else len(text) - 1
     return Found(tuple(places), too_many=(count > 1 or len(places) > 1) and not everywhere)
 
 
@@ -97,6 +97,9 @@ def _counted_by_text(
         text = asked.text[place.start : place.end]
         if not text:
             continue
+        if rules.delete_line_end == "sought" and not asked.new and text[-1] != "\n" and f"{text}\n" in asked.text:
+            at = asked.text.index(f"{text}\n")
+            text, place = f"{text}\n", Place(at, at + len(text) + 1, "")
         if rules.most_lines and _too_large(text, asked.old):
             return Found((place,), too_large=True)
         if everywhere:
@@ -139,7 +142,7 @@ def _places(asked: _Search, step: Step, before: str) -> list[Place]:
             old = old[:-1]
             if step.drop_last_empty == "both":
                 new = new.removesuffix("\n")
-    if len(old) < step.least_characters or not old:
+    if len(asked.old) < step.least_characters or not old:
         return []
     found = _UNITS[step.unit](asked.text, old, step)
     return [_written(asked.text, span, old, new, step, before) for span in found]
@@ -152,14 +155,24 @@ Span = tuple[int, int]
 
 
 def _in_text(text: str, old: str, step: Step) -> list[Span]:
-    escaped = unescaped(old, step.fold)
-    if ("escapes" in step.fold or "unicode_escapes" in step.fold) and escaped == old:
+    sought = _as_written(old, step)
+    if sought == old and not {"escapes", "unicode_escapes", "upper_unicode_escapes"}.isdisjoint(step.fold):
         return []
     if step.fold == ("trim_whole",):
         stripped = old.strip()
         return [(at, at + len(stripped)) for at in _occurrences(text, stripped)]
-    looked_in, wanted = folded(text, step.fold), folded_text(escaped, step.fold)
+    looked_in, wanted = folded(text, step.fold), folded_text(sought, step.fold)
+    if not wanted and step.counted == "folded":
+        return [(0, 0)]
     return [looked_in.span(at, at + len(wanted)) for at in _occurrences(looked_in.text, wanted)]
+
+
+def _as_written(text: str, step: Step) -> str:
+    """A text of the call with the escapes that the step looks for, or without those that it overlooks."""
+    for fold in ("unicode_escapes", "upper_unicode_escapes"):
+        if fold in step.fold:
+            return escaped(text, upper=fold == "upper_unicode_escapes")
+    return unescaped(text, step.fold)
 
 
 class _Lines:
@@ -179,8 +192,7 @@ class _Lines:
 
     def span(self, first: int, last: int) -> Span:
         """The lines from `first` to `last`, which is still one of them, without the end of the last."""
-        end = self.starts[last] + len(self.lines[last])
-        return self.starts[first], end - self.lines[last].endswith("\r")
+        return self.starts[first], self.starts[last] + len(self.lines[last])
 
 
 def _in_lines(text: str, old: str, step: Step) -> list[Span]:
@@ -194,7 +206,8 @@ def _in_lines(text: str, old: str, step: Step) -> list[Span]:
     at = 0
     while at + len(sought) <= lines.count:
         if there[at : at + len(sought)] == sought:
-            found.append(lines.span(at, at + len(sought) - 1))
+            start, end = lines.span(at, at + len(sought) - 1)
+            found.append((start, end + (step.with_line_end and old.endswith("\n") and text[end : end + 1] == "\n")))
             at += 1 if step.many == "next" else len(sought)
         else:
             at += 1
@@ -323,7 +336,7 @@ def _similar(text: str, old: str, step: Step) -> list[Span]:
     sought = [line.rstrip() for line in old.split("\n")]
     wanted = "\n".join(sought)
     bare = "".join(wanted.split())
-    most = (1 - step.similarity) * len(wanted)
+    most = round(1 - step.similarity, 9) * len(wanted)
     scored: list[tuple[float, int]] = []
     for at in range(lines.count - len(sought) + 1):
         block = "\n".join(line.rstrip() for line in lines.lines[at : at + len(sought)])
@@ -365,20 +378,26 @@ def _written(text: str, span: Span, old: str, new: str, step: Step, before: str)
         case "reindent":
             if new == "" and text[end : end + 1] == "\n" and step.unit == "lines":
                 end += 1  # the line goes, and not only its text
+            if step.one_line_end and text[end : end + 1] == "\n":
+                new = new.removesuffix("\n")
             new = _reindented(new, _indentation_at(before + text, len(before) + start))
         case "shift_indent":
-            new = _shifted(new, _indentation(old), _indentation_at(before + text, len(before) + start))
+            new = _shifted(new, _first_indentation(old), _indentation_at(before + text, len(before) + start))
         case "translate_indent":
             new = _translated(new, old, text[start:end], _indentation_at(text, start))
         case "file_quotes":
             new = _with_quotes_of(new, text[start:end])
         case "file_escapes":
-            new = unescaped(new, ("unicode_escapes",))
+            new = _as_written(new, step)
     return Place(start, end, new)
 
 
 def _indentation(text: str) -> str:
     return text[: len(text) - len(text.lstrip(" \t"))]
+
+
+def _first_indentation(text: str) -> str:
+    return _indentation(next((line for line in text.split("\n") if line.strip()), ""))
 
 
 def _indentation_at(text: str, place: int) -> str:
@@ -411,7 +430,7 @@ def _translated(new: str, old: str, found: str, target: str) -> str:
     """`new` as deep below the file's indentation as it was below that of the old text, in the file's unit."""
     if not new:
         return new
-    given = _indentation(next((line for line in old.split("\n") if line.strip()), ""))
+    given = _first_indentation(old)
     units = _units(old, found, given, target)
     lines = []
     for line in new.split("\n"):

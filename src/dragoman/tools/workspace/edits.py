@@ -20,7 +20,7 @@ from dragoman.model.operations import Edit
 
 from .diff import opcodes
 from .edit_search import Place, search
-from .folding import TYPOGRAPHY
+from .folding import TYPOGRAPHY, decoded_escapes, folded_text
 from .patching import PASSES, patched, whole_lines
 from .text import Document, encoded, printable
 
@@ -46,6 +46,10 @@ def edited(data: bytes, edits: Sequence[Edit], path: str, rules: EditRules = EXA
     total = 0
     line = 0
     against_original: list[Place] = []
+    olds = [(edit.old or "").replace("\r\n", "\n") for edit in edits]
+    loose = rules.rewrites != "matches" and any(old not in original for old in olds)
+    if loose:
+        document.text = folded_text(original, rules.steps[-1].fold)
     for number, edit in enumerate(edits, 1):
         task = _Task(document, edit, path, f"edit {number} of {len(edits)}: " if len(edits) > 1 else "", rules)
         if edit.whole_lines:
@@ -60,23 +64,51 @@ def edited(data: bytes, edits: Sequence[Edit], path: str, rules: EditRules = EXA
                 document.splice(places)
         total += count
     if against_original:
+        if all(document.text[place.start : place.end] == place.new for place in against_original):
+            task.changes_nothing()
+        if loose and rules.rewrites == "lines":
+            against_original = _whole_lines(document.text, original, against_original)
+            document.text = original
         task.splice_apart(against_original)
+    elif rules.identical == "refuse_if_unchanged" and document.text == original:
+        task.changes_nothing()
     _finish(document, original, rules)
     after = document.encode()
     if after == data and rules.identical != "accept":
-        task.fail("the old and the new text are the same, so nothing would change", "no_change")
+        task.changes_nothing()
     return after, total
+
+
+def _whole_lines(seen: str, text: str, places: Sequence[Place]) -> list[Place]:
+    """Changes of a text as changes of the whole lines they are in, in another text that has as many lines."""
+    groups: list[tuple[int, int, list[Place]]] = []
+    for place in sorted(places):
+        first, last = seen.count("\n", 0, place.start), seen.count("\n", 0, place.end)
+        if groups and first <= groups[-1][1]:
+            first, _, earlier = groups.pop()
+            groups.append((first, last, [*earlier, place]))
+        else:
+            groups.append((first, last, [place]))
+    ours, theirs = ([*accumulate((len(line) + 1 for line in one.split("\n")), initial=0)] for one in (seen, text))
+    wider = []
+    for first, last, inner in groups:
+        position, pieces = ours[first], []
+        for place in inner:
+            pieces += [seen[position : place.start], place.new]
+            position = place.end
+        new = "".join([*pieces, seen[position : ours[last + 1] - 1]])
+        wider.append(Place(theirs[first], theirs[last + 1] - 1, new))
+    return wider
 
 
 def _finish(document: Document, original: str, rules: EditRules) -> None:
     """The last line's end and the line ends of the whole file, where the rules are about them."""
     if rules.final_newline == "restored" and original:
         had, has = original.endswith("\n"), document.text.endswith("\n")
-        if had and not has and document.text:
+        if had and not has:
             document.splice([(len(document.text), len(document.text), "\n")])
         elif has and not had:
-            bare = document.text.rstrip("\n")
-            document.splice([(len(bare), len(document.text), "")])
+            document.splice([(len(document.text) - 1, len(document.text), "")])
     document.unify(rules.line_ends)
 
 
@@ -133,9 +165,11 @@ class _Task:
         encoded(edit.new)
         self.old = None if edit.old is None else self._as_seen(edit.old)
         self.new = self._as_seen(edit.new)
+        if rules.trim_new and not path.lower().endswith(".md"):
+            self.new = re.sub(r"[^\S\n]+(?=\n|\Z)", "", self.new)
         # Lines that a patch only shows, to say where it is, may be the same.
         if self.old == self.new and not edit.whole_lines and rules.identical == "refuse":
-            self.fail("the old and the new text are the same, so nothing would change", "no_change")
+            self.changes_nothing()
         blank = not self.old.strip() if rules.empty_old == "insert_first" and self.old else self.old == ""
         if blank and not edit.whole_lines and self._takes_empty():
             return
@@ -155,6 +189,8 @@ class _Task:
     def _as_seen(self, text: str) -> str:
         """A text of the call with the line ends that the rules see in it."""
         view = self.rules.texts_view
+        if self.rules.decode_escapes:
+            text = decoded_escapes(text)
         if view == "kept" and not self.edit.whole_lines:
             return text
         text = text.replace("\r\n", "\n")
@@ -167,8 +203,6 @@ class _Task:
         text, old, new, rules, edit = self.document.text, self.old, self.new, self.rules, self.edit
         if old is None:
             self.fail("the text to replace is missing", "empty", kind="invalid_arguments")
-        if rules.trim_new and not self.path.lower().endswith(".md"):
-            new = re.sub(r"[^\S\n]+(?=\n|\Z)", "", new)
         self._check_placeholders(old, new)
         if not old.strip() and rules.empty_old == "insert_first":
             return [Place(0, 0, new)]
@@ -187,8 +221,8 @@ class _Task:
             problem = "and it must be unique: add lines around it, or replace it everywhere"
             self._found_at(list(_line_numbers(text, starts)), problem, "many_matches")
         if old == new and rules.identical == "refuse_if_found":
-            self.fail("the old and the new text are the same, so nothing would change", "no_change")
-        if rules.delete_line_end and not new and not old.endswith("\n"):
+            self.changes_nothing()
+        if rules.delete_line_end == "after" and not new and not old.endswith("\n"):
             places = [place._replace(end=place.end + (text[place.end : place.end + 1] == "\n")) for place in places]
         return places
 
@@ -265,6 +299,9 @@ class _Task:
             kind=kind,
             details={"reason": reason, "path": self.path, **details},
         )
+
+    def changes_nothing(self) -> NoReturn:
+        self.fail("the old and the new text are the same, so nothing would change", "no_change")
 
     def _found_at(self, numbers: Sequence[int], problem: str, reason: str) -> NoReturn:
         told = ", ".join(map(str, numbers[:20])) + (", …" if len(numbers) > 20 else "")

@@ -20,7 +20,8 @@ TYPOGRAPHY: Final = str.maketrans(
 
 _ESCAPED = re.compile(r"\\([ntr'\"`\\$]|\n)")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
-_UNICODE_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_HEX = "[0-9a-fA-F]"
+_UNICODE_ESCAPE = re.compile(rf"(?<!\\)\\u(?:[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}|{_HEX}{{4}})")
 
 
 class Folded(NamedTuple):
@@ -158,6 +159,7 @@ _FOLDS: Final[dict[Fold, Callable[[Folded], Folded]]] = {
     # Only the text of a call is written with escapes; see `unescaped`.
     "escapes": lambda given: given,
     "unicode_escapes": lambda given: given,
+    "upper_unicode_escapes": lambda given: given,
     "line_end_semicolon": lambda given: given.without(_SEMICOLON),
 }
 
@@ -166,9 +168,30 @@ def unescaped(text: str, folds: Sequence[Fold]) -> str:
     """A text of a call with the characters that its escapes stand for, where the step overlooks them."""
     if "escapes" in folds:
         text = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text)
-    if "unicode_escapes" in folds:
-        text = _UNICODE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
     return text
+
+
+def decoded_escapes(text: str) -> str:
+    """A text with the characters that `\\uXXXX` stands for; control characters and halves of characters stay."""
+    return _UNICODE_ESCAPE.sub(_decoded, text)
+
+
+def _decoded(escape: re.Match[str]) -> str:
+    units = [int(unit, 16) for unit in escape[0].split("\\u")[1:]]
+    if units[0] < 0x20 or (len(units) == 1 and 0xD800 <= units[0] <= 0xDFFF):
+        return escape[0]
+    return b"".join(unit.to_bytes(2, "big") for unit in units).decode("utf-16-be")
+
+
+def escaped(text: str, *, upper: bool = False) -> str:
+    """A text with every character beyond ASCII as `\\uXXXX`."""
+    form = "\\u{:04X}" if upper else "\\u{:04x}"
+    return "".join([character if character.isascii() else _units(character, form) for character in text])
+
+
+def _units(character: str, form: str) -> str:
+    data = character.encode("utf-16-be")
+    return "".join([form.format(int.from_bytes(data[at : at + 2], "big")) for at in range(0, len(data), 2)])
 
 
 # ── how much two texts differ ────────────────────────────────────────────────

@@ -243,11 +243,21 @@ class Draft:
         return self._changed(path, before, None, was_there=True)
 
     def write_text(self, operation: op.WriteFile) -> Change:
-        target = self.resolve(operation.path)
+        target, content = self.resolve(operation.path), operation.content
+        if self.rules.decode_escapes:
+            from .folding import decoded_escapes
+
+            content = decoded_escapes(content)
+        if self.rules.empty_old == "fill_blank" and not content:
+            raise ToolError(
+                "the old and the new text are both empty, so nothing would change",
+                kind="invalid_arguments",
+                details={"reason": "no_change", "path": operation.path},
+            )
         overwrite = self._is_blank(target) or (operation.overwrite and self.rules.empty_old != "create")
         kept = overwrite and self.exists(target) and not self.rules.patch.adds_as_given
         before = self.data(target) if kept else None
-        return self.write(operation.path, rewritten(before, operation.content), overwrite=overwrite)
+        return self.write(operation.path, rewritten(before, content), overwrite=overwrite)
 
     def _is_blank(self, path: str) -> bool:
         """Whether a file without text stands there, and the rules fill such a file as if there were none."""
