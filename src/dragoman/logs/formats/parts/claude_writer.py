@@ -109,7 +109,7 @@ def _messages(message: dict[str, Any], id: str, model: str) -> list[dict[str, An
         alone = len(content) == 1 and content[0]["type"] == "text"
         if alone:
             return [{"role": "user", "content": content[0]["text"]}]
-        # Each result stands in a record of its own, beside which the client keeps what the tool gave.
+        # Claude Code 2.1.325 keeps each result in a record of its own, with what the tool gave beside it.
         results = [{"role": "user", "content": [block]} for block in content if block["type"] == "tool_result"]
         rest = [block for block in content if block["type"] != "tool_result"]
         return [*results, *([{"role": "user", "content": rest}] if rest else [])]
