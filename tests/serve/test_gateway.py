@@ -13,15 +13,16 @@ from typing import Any
 import aiohttp
 import pytest
 
-from dragoman.apis import APIS
+from dragoman.apis import APIS, Lowering
 from dragoman.dialects import DIALECTS
 from dragoman.engine import HttpEngine, Orchestrator, Retry, ToolPolicy
+from dragoman.engine.models import dialect_of, family_of
 from dragoman.engine.transport import Transport
 from dragoman.errors import EngineError
-from dragoman.model import AnyChunk, Request, user
+from dragoman.model import AnyChunk, CallPart, FunctionDefinition, NativeCall, Reply, Request, user
 from dragoman.registry import TOOLS
-from dragoman.serve.gateway import CLIENTS as KNOWN, Exchanged, Gateway, Routes, read_route
-from dragoman.serve.gateway.clients import recognised
+from dragoman.serve.gateway import CLIENTS as KNOWN, Exchanged, Gateway, Routes, Words, read_route
+from dragoman.serve.gateway.clients import at, recognised
 from dragoman.tools import DiskWorkspace
 from tests.engine.loopback import Answer, Loopback, Raw, Turn, loopback
 
@@ -401,3 +402,36 @@ def test_every_client_is_recognised_by_the_tools_it_offers(name: str) -> None:
     found = recognised(tuple(DIALECTS[name].definitions()), None)
     assert found is not None
     assert (found[0].dialect, found[1].name) == (name, name)
+
+
+def words(client: str, model: str, *more: FunctionDefinition, agent: str | None = None) -> Words:
+    """The words between a client, with these tools besides its own, and a model."""
+    dialects = DIALECTS[client], at(dialect_of(model), None, family_of(model))
+    return Words((*dialects[0].definitions(), *more), client=dialects[0], model=dialects[1], agent=agent)
+
+
+def test_a_model_that_reads_by_commands_sees_pictures_by_its_own_tool() -> None:
+    gpt = words("claude_code", "gpt-5.5")
+    assert "view_image" in {one.name for one in gpt.definitions}
+    (group,) = gpt.groups(
+        Reply((CallPart(NativeCall("i", "view_image", {"path": "a.png"})),)), "b", Lowering(), frozenset()
+    )
+    assert [(one.name, one.arguments) for one in group.calls] == [("Read", {"file_path": "a.png"})]
+    assert "view_image" not in words("codex", "claude-sonnet-4-5").passed  # that model's Read shows pictures
+
+
+def test_a_tool_of_the_client_under_a_name_that_the_model_knows_otherwise_gets_another() -> None:
+    own = FunctionDefinition("update_goal", "Its own.", {"type": "object", "properties": {"reason": {}}})
+    gpt = words("qwen_code", "gpt-5.5", own)
+    assert {"client_update_goal"} == {str(one.name) for one in gpt.definitions if "update_goal" in str(one.name)}
+    called = Reply((CallPart(NativeCall("i", "client_update_goal", {"reason": "r"})),))
+    (group,) = gpt.groups(called, "b", Lowering(), frozenset())
+    assert [(one.name, one.arguments) for one in group.calls] == [("update_goal", {"reason": "r"})]
+
+
+def test_a_sub_agent_is_started_with_the_kind_and_the_title_that_the_clients_tool_requires() -> None:
+    said = NativeCall("i", "spawn_agent", {"task_name": "beans", "message": "Count them."}, "collaboration")
+    gpt = words("opencode", "gpt-5.5", agent="general")
+    (group,) = gpt.groups(Reply((CallPart(said),)), "b", Lowering(), frozenset())
+    expected = {"description": "beans", "prompt": "Count them.", "subagent_type": "general"}
+    assert [(one.name, one.arguments) for one in group.calls] == [("task", expected)]

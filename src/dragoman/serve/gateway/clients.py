@@ -28,6 +28,10 @@ class Client(msgspec.Struct, frozen=True):
     """The same → words that come before the user's own."""
     reads_first: bool = False
     """Whether it refuses to change a file that it has not read."""
+    reads_pictures: bool = True
+    """Whether its tool for reading files gives the model a picture as one."""
+    agent: str | None = None
+    """Its general kind of sub-agent, where its tool must be told one."""
 
 
 def _claude(url: str, token: str, model: str) -> dict[str, str]:
@@ -57,7 +61,9 @@ def _openai(url: str, token: str, model: str) -> dict[str, str]:
 
 def _opencode(url: str, token: str, model: str) -> dict[str, str]:
     npm = {"npm": "@ai-sdk/openai-compatible", "name": "dragoman", "options": {"baseURL": f"{url}/v1", "apiKey": token}}
-    known = {"name": model, "tool_call": True}
+    # Without these, opencode 1.18 leaves pictures out of what it sends.
+    pictures = {"attachment": True, "modalities": {"input": ["text", "image"], "output": ["text"]}}
+    known = {"name": model, "tool_call": True, **pictures}
     settings = {"model": f"dragoman/{model}", "provider": {"dragoman": {**npm, "models": {model: known}}}}
     return {"OPENCODE_CONFIG_CONTENT": msgspec.json.encode(settings).decode()}
 
@@ -66,13 +72,16 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "claude": Client("claude_code", "claude", _claude, reads_first=True),
     "codex": Client("codex", "codex", lambda url, token, model: {"DRAGOMAN_GATEWAY_TOKEN": token}, _codex),
     "gemini": Client(
-        "gemini_cli", "gemini", lambda url, token, model: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": token}
+        "gemini_cli",
+        "gemini",
+        lambda url, token, model: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": token},
+        agent="generalist",
     ),
-    "opencode": Client("opencode", "opencode", _opencode, reads_first=True),
+    "opencode": Client("opencode", "opencode", _opencode, reads_first=True, agent="general"),
     "qwen": Client("qwen_code", "qwen", _openai, lambda url, token, model: ["--auth-type", "openai"], reads_first=True),
-    "copilot": Client("copilot"),
+    "copilot": Client("copilot", agent="general-purpose"),
     "pi": Client("pi"),
-    "continue": Client("continue", reads_first=True),
+    "continue": Client("continue", reads_first=True, reads_pictures=False),
     "cline": Client("cline"),
 }
 """By the name of the command. Those without a program are recognised, and pointed here by their own settings."""

@@ -361,6 +361,8 @@ class Gateway:
                 model=target,
                 folder=folder,
                 reads_first=client is not None and client.reads_first,
+                reads_pictures=client is not None and client.reads_pictures,
+                agent=None if client is None else client.agent,
                 reader=dialect,
             )
             if len(self._known) >= 64:

@@ -70,9 +70,12 @@ class Words:
         model: Dialect | None,
         folder: str | None = None,
         reads_first: bool = False,
+        reads_pictures: bool = True,
+        agent: str | None = None,
         reader: Dialect | None = None,
     ) -> None:
         self._client, self._model, self._reads_first = client, model, reads_first
+        self._reads_pictures, self._agent = reads_pictures, agent
         self.folder = folder
         self._explained: dict[str, str | None] = {}
         self.names: dict[str, str] = {}
@@ -92,7 +95,11 @@ class Words:
         new = self._offered(client, model, [str(one.name) for one in own])
         taken = {str(one.name) for one in new}
         self.passed = tuple(str(one.name) for one in own if str(one.name) not in self.names)
-        self._renamed = {name: name if name not in taken else f"client_{name}" for name in self.passed}
+        # A model that knows a name calls the tool as it learnt it: another tool of that name gets a new one.
+        known = taken | {one.name for one in model.steering}
+        self._renamed = {
+            name: f"client_{name}" if name in known or model.meanings(name) else name for name in self.passed
+        }
         passed = [_called(one, self._renamed[str(one.name)]) for one in own if str(one.name) in self._renamed]
         self.reader = model.knowing(functions=tuple(self._renamed.values()))
         # As the clients themselves offer them: a strict schema would ask for every parameter.
@@ -114,15 +121,20 @@ class Words:
     def _offered(self, client: Dialect, model: Dialect, names: Sequence[str]) -> list[Definition]:
         """The tools of the model's vocabulary for what the client's tools can do."""
         meant = {name: client.meanings(name) for name in names}
-        can = {operation for operations in meant.values() for operation in operations}
+        meant_by_tools = {operation for operations in meant.values() for operation in operations}
+        can = set(meant_by_tools)
         if op.RunCommand in can:
             can |= IN_SHELL
+        if op.ReadFile in meant_by_tools and self._reads_pictures and not model.chosen({op.ReadFile}):
+            can.add(op.ViewImage)  # a model that reads files by commands, as GPT does, sees pictures by a tool for them
         chosen = [
             spelling
             for spelling in model.chosen(can, executed_by=ExecutedBy.CLIENT)
             if spelling.operation_types[0] in can
         ]
         said = {operation: spelling for spelling in reversed(chosen) for operation in spelling.operation_types}
+        if op.ReadFile in said:
+            said.setdefault(op.ViewImage, said[op.ReadFile])  # such tools show pictures too
         shell = said.get(op.RunCommand)
         if shell is not None:  # what a command can do needs no other tool
             said = {**dict.fromkeys(IN_SHELL, shell), **said}
@@ -157,7 +169,7 @@ class Words:
         theirs = next((theirs for theirs, ours in self._renamed.items() if ours == native.name), None)
         if theirs is not None:
             return Group(native, (msgspec.structs.replace(call, name=theirs),))
-        read = self._model.read_call(call)
+        read = self._for_agents(self._model.read_call(call))
         translated = self._to_client.say(read, self._files)
         if not translated.calls:
             reason = "; ".join(one.reason for one in translated.lost)
@@ -166,6 +178,26 @@ class Words:
             return Group(native, (), answer=_answering(told, native))
         calls = tuple(self._filled(one.native) for one in translated.calls)
         return Group(native, calls, translated, tuple(self._reads(translated, id, seen)))
+
+    def _for_agents(self, call: Call) -> Call:
+        """A call with what a client's tool for sub-agents must be told and the model did not say.
+
+        That is its general kind of agent, and a title: the name of the task, or the beginning of the prompt. Qwen Code
+        0.24 refuses an empty title; spawn_agent of Codex has none.
+        """
+        if not any(isinstance(one, op.SpawnAgent) for one in call.operations):
+            return call
+        meant = tuple(
+            msgspec.structs.replace(
+                one,
+                agent=one.agent or self._agent,
+                description=one.description or one.name or " ".join(one.prompt.split())[:60],
+            )
+            if isinstance(one, op.SpawnAgent)
+            else one
+            for one in call.operations
+        )
+        return msgspec.structs.replace(call, operations=meant)
 
     def _filled(self, native: NativeCall) -> NativeCall:
         """A call with null for what its tool requires and that was not said: strict schemas have it so."""
