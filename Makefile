@@ -51,10 +51,11 @@ conformance: $(READY) ## check against the shared facts, real programs and a cle
 	@command -v npm >/dev/null || .ci/install-packages npm
 	@$(PYTHON) -m pytest -n 2 tests/conformance
 
-clients: $(READY) ## port sessions to the real clients, installed from npm, and resume them there (CLIENTS="codex pi" to choose)
+clients: $(READY) ## try the real clients, installed from npm: ported sessions, and models of other makers (CLIENTS="codex pi" to choose)
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
 	@command -v npm >/dev/null || .ci/install-packages npm
 	@$(PYTHON) -m tests.clients $(CLIENTS)
+	@$(PYTHON) -m tests.clients.matrix $(CLIENTS)
 
 attack: $(READY) ## attack the product with real processes, sockets and files (ATTACK="-k trust" to choose)
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap

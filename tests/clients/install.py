@@ -78,6 +78,11 @@ def node_for(client: str) -> Path | None:
     return program("node")
 
 
+def ripgrep() -> Path:
+    """The ripgrep that Codex brings along: other clients would download one when they search."""
+    return program("codex").parents[1] / "codex-path" / "rg"
+
+
 def _installed(client: str) -> Path:
     lock = json.loads(PINS.read_text())[client]
     digest = hashlib.sha256(json.dumps(lock, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,21 +1,27 @@
 """A model on this machine for real clients: it plays scripted turns in whatever API it is asked in, and keeps requests.
 
 Only a request that offers tools and holds the mark takes the next turn: clients also ask for titles and summaries.
+A page for clients that fetch pages is served over TLS, which Claude Code insists on.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import ssl
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
-from tests.engine.loopback import PATHS, Turn, played
+import trustme
+
+from tests.engine.loopback import PATHS, Raw, Turn, played
 
 MARK = "[[the scripted turn]]"
+PAGE = "<!DOCTYPE html><title>A page</title><body><p>The word of the page is heliotrope.</p></body>"
 
 
 class Script:
@@ -27,9 +33,10 @@ class Script:
         self.api = ""
         self._lock = threading.Lock()
 
-    def answer(self, api: str, body: dict[str, Any]) -> Turn:
+    def answer(self, api: str, body: dict[str, Any]) -> Turn | Raw:
+        """What a request is answered."""
         with self._lock:
-            if not _offers_tools(body) or self.mark not in json.dumps(body, ensure_ascii=False):
+            if not offers_tools(body) or self.mark not in json.dumps(body, ensure_ascii=False):
                 return Turn(text="A title")
             self.api = api
             self.taken.append(body)
@@ -37,7 +44,7 @@ class Script:
             return self.turns[number] if number < len(self.turns) else Turn(text="There is nothing more to do.")
 
 
-def _offers_tools(body: dict[str, Any]) -> bool:
+def offers_tools(body: dict[str, Any]) -> bool:
     tools = body.get("tools") or []
     return any("functionDeclarations" in one or "name" in one or "function" in one for one in tools)
 
@@ -62,8 +69,9 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             body = json.loads(data)
             stream = bool(body.get("stream")) or "streamGenerateContent" in self.path
-            said = played(api, self.script.answer(api, body), stream=stream)
-            self._send(said.body, content_type=said.content_type)
+            answer = self.script.answer(api, body)
+            said = played(api, answer, stream=stream) if isinstance(answer, Turn) else answer
+            self._send(said.body, status=said.status, content_type=said.content_type)
 
     def _body(self) -> bytes:
         if self.headers.get("transfer-encoding", "").lower() != "chunked":
@@ -83,10 +91,34 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+class _Page(_Handler):
+    def do_GET(self) -> None:
+        self._send(PAGE.encode(), content_type="text/html")
+
+
 @contextmanager
 def served(script: Script) -> Iterator[int]:
     """Plays a script; gives the port."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"script": script}))
+    with _serving(ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"script": script}))) as port:
+        yield port
+
+
+@contextmanager
+def page_served(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Serves the page; gives its address, and a file in this folder with the certificate to be trusted for it."""
+    authority, context = trustme.CA(), ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    own, trusted = folder / "own.pem", folder / "trusted.pem"
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(own))
+    context.load_cert_chain(own)
+    authority.cert_pem.write_to_path(str(trusted))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Page)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    with _serving(server) as port:
+        yield f"https://127.0.0.1:{port}/page", trusted
+
+
+@contextmanager
+def _serving(server: ThreadingHTTPServer) -> Iterator[int]:
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

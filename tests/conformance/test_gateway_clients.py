@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.clients.behind_gateway import DONE, MODELS, Seen, tried
+from tests.clients.behind_gateway import expected, tried
+from tests.clients.matrix import HEAD, PAGE
+from tests.clients.strict import Vocabulary
+
+from .conftest import SHARED
 
 
 @pytest.mark.parametrize(
@@ -15,8 +20,52 @@ from tests.clients.behind_gateway import DONE, MODELS, Seen, tried
         ("claude_code", "gemini_generate"),
         ("claude_code", "openai_responses"),
         ("codex", "anthropic_messages"),
-        ("gemini_cli", "openai_responses"),
+        ("gemini_cli", "anthropic_messages"),
     ],
 )
 def test_a_real_client_does_the_task_of_a_model_of_another_maker(client: str, api: str, tmp_path: Path) -> None:
-    assert tried(client, api, tmp_path / "cell") == Seen(DONE, asked=len(MODELS[api][2]) + 1)
+    assert tried(client, api, SHARED, tmp_path / "cell") == expected(client)
+
+
+def test_the_table_of_the_page_is_one_that_the_matrix_can_write() -> None:
+    assert HEAD in PAGE.read_text().splitlines()
+
+
+ASKED: dict[str, Any] = {
+    # API → a request of a model that knows `Read{file_path}` or `exec_command{cmd}`, with the words of another.
+    "anthropic_messages": {
+        "tools": [
+            {"name": "Read", "input_schema": {"properties": {"file_path": {}, "path": {}}}},
+            {"name": "read_file", "input_schema": {}},
+            {"type": "googleSearch", "name": "x"},
+        ],
+        "messages": [
+            {"role": "assistant", "content": [{"type": "tool_use", "name": "Read", "input": {"absolute_path": "a"}}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "name": "replace", "input": {}}]},
+        ],
+    },
+    "openai_responses": {
+        "tools": [
+            {"type": "function", "name": "exec_command", "parameters": {"properties": {"cmd": {}, "path": {}}}},
+            {"type": "function", "name": "read_file", "parameters": {}},
+            {"type": "googleSearch"},
+        ],
+        "input": [
+            {"type": "function_call", "name": "exec_command", "arguments": '{"absolute_path": "a"}'},
+            {"type": "custom_tool_call", "name": "replace", "input": ""},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "api, client, name", [("anthropic_messages", "claude-code", "Read"), ("openai_responses", "codex", "exec_command")]
+)
+def test_the_scripted_model_refuses_every_foreign_name_and_parameter(api: str, client: str, name: str) -> None:
+    assert [*Vocabulary(client, SHARED).refusals(api, ASKED[api])] == [
+        f"{name} has no parameter path",
+        "no tool of this model: read_file",
+        "no tool of this provider: googleSearch",
+        f"{name} has no parameter absolute_path",
+        "a call of replace, which is not offered",
+    ]

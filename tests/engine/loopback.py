@@ -29,7 +29,8 @@ class Turn:
     text: str = ""
     thinking: str = ""
     calls: tuple[tuple[str, str, dict[str, Any] | str], ...] = ()
-    """(id, name, arguments); a text is the input of a tool without a schema, which the Responses API alone has."""
+    """(id, name, arguments); a text is the input of a tool without a schema, which the Responses API alone has.
+    There a name may begin with a namespace and a dot."""
     usage: tuple[int, int] = (10, 5)
     finish: str | None = None
     """The provider's own word for why it stopped, when it is not the usual one."""
@@ -262,7 +263,8 @@ def _response(turn: Turn) -> dict[str, Any]:
             {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
         )
     for id, name, arguments in turn.calls:
-        said = {"call_id": id, "name": name, "status": "completed"}
+        namespace, _, own = name.rpartition(".")
+        said = {"call_id": id, "name": own, "status": "completed", **({"namespace": namespace} if namespace else {})}
         if isinstance(arguments, str):
             output.append({"type": "custom_tool_call", "id": f"ctc_{id}", **said, "input": arguments})
         else:
