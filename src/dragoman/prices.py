@@ -31,7 +31,7 @@ AS_OF: Final = date(2026, 8, 5)
 
 MILLION: Final = Decimal(1_000_000)
 
-FREE: Final = frozenset({"llamacpp", "lmstudio", "local", "ollama"})
+FREE: Final = frozenset({"llamacpp", "lmstudio", "local", "local-free", "ollama"})
 """Providers that run a model on a machine of the user's: nobody charges for its tokens."""
 _NOTHING: Final = Price(
     model="*",

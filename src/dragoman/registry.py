@@ -599,6 +599,7 @@ PROVIDERS: Final[Registry[Any]] = Registry(
         "vllm": "dragoman.engine.models.providers:vllm",
         "lmstudio": "dragoman.engine.models.providers:lmstudio",
         "local": "dragoman.engine.models.providers:local",
+        "local-free": "dragoman.engine.models.providers:local_free",
     },
     holds=("dragoman.engine.models:Provider",),
 )

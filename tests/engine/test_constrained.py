@@ -496,3 +496,46 @@ async def test_the_tokens_of_a_plan_are_counted_with_its_first_call() -> None:
         reply = await engine.ask(asking(PICK, NOTE))
     assert reply.usage == Usage(27, output_tokens=14)
     assert [call.name for call in reply.calls] == ["pick"]
+
+
+# ── free decoding ────────────────────────────────────────────────────────────
+
+
+async def test_a_model_that_is_not_held_gets_the_same_instructions_and_no_schema() -> None:
+    async with model(Turn(PICKED)) as (held, one), model(Turn(PICKED), held=False) as (free, other):
+        assert (await held.ask(asking(PICK))).calls[0].arguments == (await free.ask(asking(PICK))).calls[0].arguments
+    body = dict(one.requests[0].body)
+    del body["json_schema"]
+    assert other.requests[0].body == body
+    assert (held.features("small").response_schema, free.features("small").response_schema) == (True, False)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    "said, text, calls",
+    [
+        (PICKED, "", [("pick", {"colour": "red"})]),
+        (f"```json\n{PICKED}\n```", "", [("pick", {"colour": "red"})]),
+        ('{"say": "red"}', "red", []),
+        ("I pick red.", "I pick red.", []),
+        (f"Sure! {PICKED}", f"Sure! {PICKED}", []),
+        ('{"call": "choose", "arguments": {}}', "", [("choose", {})]),
+        ('{"call": "pick", "arguments": {"hue": 1}}', "", [("pick", {"hue": 1})]),
+        ('{"call": "pick", "arguments": [1]}', '{"call": "pick", "arguments": [1]}', []),
+        ('{"call": 3, "arguments": {}}', '{"call": 3, "arguments": {}}', []),
+        ('{"plan": [1]}', '{"plan": [1]}', []),
+        ('{"plan": "pick"}', '{"plan": "pick"}', []),
+        ("[]", "[]", []),
+        ("{}", "{}", []),
+        ('{"call": "pick", "arguments": {"colour": "re', "", [("pick", '{"colour": "re')]),
+    ],
+)
+async def test_whatever_a_free_model_writes_is_a_call_or_a_text(
+    said: str, text: str, calls: list[Any], stream: bool
+) -> None:
+    chunks: list[AnyChunk] = []
+    async with model(Turn(said), held=False) as (engine, _):
+        reply = await engine.ask(asking(PICK), chunks.append if stream else None)
+    assert (reply.text, [(call.name, call.arguments) for call in reply.calls]) == (text, calls)
+    if stream:
+        assert "".join(chunk.text for chunk in chunks if isinstance(chunk, TextChunk)) == text

@@ -17,7 +17,7 @@ from dragoman.errors import ConfigError
 from dragoman.registry import APIS, DIALECTS, TOOLS
 
 
-@pytest.mark.parametrize("name", [name for name in PROVIDERS.built_in if name != "local"])
+@pytest.mark.parametrize("name", [name for name in PROVIDERS.built_in if not PROVIDERS[name].in_process])
 def test_every_provider_has_an_api_that_is_listed_and_a_way_to_its_key(name: str) -> None:
     row = PROVIDERS[name]
     assert row.api in APIS

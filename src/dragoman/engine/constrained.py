@@ -62,7 +62,12 @@ _UNREAD = ("pattern", "format", "default", "description", "examples", "title")
 
 
 class ConstrainedEngine:
-    """Asks through another engine. One call a reply; a text streams, a call's arguments come at once."""
+    """Asks through another engine. One call a reply; a text streams, a call's arguments come at once.
+
+    Without `held` the model gets the same instructions, and decoding is free: it may write anything. A reply that is no
+    JSON object of the form asked for, alone or in a code fence, is text, and a call of a tool that does not exist or
+    with arguments that do not fit fails, as with any other model. That is for measuring what holding it does.
+    """
 
     name = "constrained"
     reads_pages = False
@@ -71,9 +76,15 @@ class ConstrainedEngine:
     """A model this small calls things done that are not: runs are held to their task unless told otherwise."""
 
     def __init__(
-        self, inner: HttpEngine, *, optional: bool = False, max_output_tokens: int = 1024, temperature: float = 0.0
+        self,
+        inner: HttpEngine,
+        *,
+        optional: bool = False,
+        max_output_tokens: int = 1024,
+        temperature: float = 0.0,
+        held: bool = True,
     ) -> None:
-        self.inner, self.optional = inner, optional
+        self.inner, self.optional, self.held = inner, optional, held
         self.max_output_tokens, self.temperature = max_output_tokens, temperature
 
     @property
@@ -89,7 +100,7 @@ class ConstrainedEngine:
             freeform_tools=True,
             namespaces=True,
             streaming=True,
-            response_schema=True,
+            response_schema=self.held,
         )
 
     def lowering(self, request: req.Request) -> Lowering:
@@ -118,7 +129,7 @@ class ConstrainedEngine:
         return msgspec.structs.replace(first, parts=(plan, *first.parts), usage=reply.usage + first.usage)
 
     async def _asked(self, request: req.Request, offered: Sequence[Offered], observe: Observer | None) -> conv.Reply:
-        reading = _Reading(offered, observe)
+        reading = _Reading(offered, observe, held=self.held)
         return reading.reply(await self.inner.ask(self.constrained(request), None if observe is None else reading.take))
 
     async def close(self) -> None:
@@ -136,7 +147,7 @@ class ConstrainedEngine:
         offered = self.offered(request)
         options = dict(request.provider_options)
         schema = self.schema(offered, request) if offered else request.response_schema
-        if schema is not None:
+        if schema is not None and self.held:
             options["json_schema"] = schema
         said = tuple(_plain(request.conversation))
         return msgspec.structs.replace(
@@ -458,15 +469,36 @@ def _told(result: NativeResult, names: Mapping[str, str]) -> str:
     return f"Result of {name}{failed}:\n{text}"
 
 
+_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)(?:\n```\s*)?", re.DOTALL)
+
+
+def _unfenced(text: str) -> str:
+    """A text without the code fence around all of it."""
+    found = _FENCE.fullmatch(text)
+    return text if found is None else found[1]
+
+
+def _in_form(value: Any) -> dict[str, Any] | None:
+    """What a model wrote, if it is an answer, a plan or a call as it was asked for, whole or cut off."""
+    match value:
+        case {"plan": [*steps]}:
+            fits = all(isinstance(step, str) for step in steps)
+        case {"call": str(), "arguments": dict() | str()} | {"say": _}:
+            fits = True
+        case _:
+            fits = False
+    return dict(value) if fits else None
+
+
 # ── the reply ────────────────────────────────────────────────────────────────
 
 
 class _Reading:
     """Reads the JSON of one reply, and tells the observer of it as it comes."""
 
-    def __init__(self, offered: Sequence[Offered], observe: Observer | None) -> None:
+    def __init__(self, offered: Sequence[Offered], observe: Observer | None, *, held: bool) -> None:
         self._offered = {name_of(one): one for one in offered}
-        self._observe = observe
+        self._observe, self._held = observe, held
         self._begin()
 
     def _begin(self) -> None:
@@ -500,14 +532,16 @@ class _Reading:
             self._told = len(said)
         if "arguments" in value and not self._started:
             self._started = True
-            definition = self._offered[value["call"]]
-            yield req.CallStarted(self._id, definition.name, definition.namespace)
+            name, namespace = self._called(value["call"])
+            yield req.CallStarted(self._id, name, namespace)
 
     def reply(self, reply: conv.Reply) -> conv.Reply:
         """The reply in our terms. What was cut off stays a call with unfinished arguments, or an unfinished text."""
         view = PartialJson()
-        view.feed(reply.text)
-        value = view.value if isinstance(view.value, dict) else {}
+        view.feed(_unfenced(reply.text))
+        value = _in_form(view.value)
+        if value is None:  # of a model that is held, the beginning of an answer that was cut off
+            value = {} if self._held else {"say": reply.text}
         kept: tuple[conv.AnyPart, ...] = tuple(part for part in reply.parts if not isinstance(part, conv.TextPart))
         if value.get("plan") and view.complete:
             return self._planned(reply, _tidied(value["plan"]))
@@ -532,9 +566,14 @@ class _Reading:
         return conv.TextPart(value if isinstance(value, str) else msgspec.json.encode(value).decode())
 
     def _call(self, value: dict[str, Any], text: str, *, whole: bool) -> NativeCall:
-        definition = self._offered[value["call"]]
+        name, namespace = self._called(value["call"])
         arguments = value["arguments"] if whole else text.partition('"arguments"')[2].lstrip(" \t\n\r:")
-        return NativeCall(self._id, definition.name, arguments, definition.namespace)
+        return NativeCall(self._id, name, arguments, namespace)
+
+    def _called(self, name: str) -> tuple[str, str | None]:
+        """A tool by the name the model calls it; one that is not offered, as the model named it."""
+        definition = self._offered.get(name)
+        return (name, None) if definition is None else (definition.name, definition.namespace)
 
     def _rest(self, part: conv.AnyPart, reply: conv.Reply) -> Iterator[req.AnyChunk]:
         if isinstance(part, conv.CallPart):

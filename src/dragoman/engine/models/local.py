@@ -69,10 +69,11 @@ class LocalEngine(ConstrainedEngine):
         max_output_tokens: int = 1024,
         prompts: Path | None = None,
         record: Callable[[Exchange], None] | None = None,
+        held: bool = True,
     ) -> None:
         # The address and key are not known before the model is loaded; the engine that knows them is made then.
         unloaded = HttpEngine("openai_chat", Transport("http://127.0.0.1"), provider="local", record=record)
-        super().__init__(unloaded, optional=optional, max_output_tokens=max_output_tokens)
+        super().__init__(unloaded, optional=optional, max_output_tokens=max_output_tokens, held=held)
         self._file, self._context, self._record = model_file, context, record
         self._prompts = prompts
         self.progress: Progress | None = None
@@ -178,15 +179,21 @@ def local_engine(
     *,
     cache: Path | None = None,
     record: Callable[[Exchange], None] | None = None,
+    held: bool = True,
 ) -> tuple[LocalEngine, str]:
     """The engine for `local:model`: a name we know, or the path of a GGUF file; and the name the model goes by."""
     cache = cache or cache_folder()
-    more: Any = {"prompts": cache / "prompts", "record": record}
+    more: Any = {"prompts": cache / "prompts", "record": record, "held": held}
     # The same line is drawn by `Kind.MODEL`: what is a plain name there must never be a path here.
     if model.endswith(".gguf") or model.startswith(("/", ".", "~")) or os.path.isabs(model):
         path = Path(os.path.expanduser(model))
         return LocalEngine(path, **more), path.stem
     return LocalEngine(lambda progress: fetched(model, cache=cache, progress=progress), **more), model
+
+
+def free_engine(model: str, **more: Any) -> tuple[LocalEngine, str]:
+    """The engine for `local-free:model`: the same model, whose decoding is not held to a schema."""
+    return local_engine(model, held=False, **more)
 
 
 class _Telling(Transport):

@@ -102,6 +102,8 @@ lmstudio = _chat("http://localhost:1234/v1", local=True, base_url_env="LMSTUDIO_
 
 local = Provider("openai_chat", "", auth="none", key_needed=False, engine="dragoman.engine.models.local:local_engine")
 """A model in this process: there is no address."""
+local_free = msgspec.structs.replace(local, engine="dragoman.engine.models.local:free_engine")
+"""The same with free decoding, to measure what holding it to a schema does."""
 
 KEYED: Final = (
     # In this order, the first whose key is set answers, with the model beside it.
