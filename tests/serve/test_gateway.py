@@ -435,3 +435,46 @@ def test_a_sub_agent_is_started_with_the_kind_and_the_title_that_the_clients_too
     (group,) = gpt.groups(Reply((CallPart(said),)), "b", Lowering(), frozenset())
     expected = {"description": "beans", "prompt": "Count them.", "subagent_type": "general"}
     assert [(one.name, one.arguments) for one in group.calls] == [("task", expected)]
+
+
+async def posted(served: Gateway, body: dict[str, Any]) -> int:
+    async with (
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+        web.post(f"{served.url}/v1/messages", json=body) as response,
+    ):
+        return response.status
+
+
+@pytest.mark.parametrize("api", ["anthropic_messages", "openai_chat"])
+async def test_what_a_client_says_of_its_account_is_never_passed_on(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello?"}]}
+    async with gateway(monkeypatch, api, Turn("Fine.")) as (served, upstream):
+        assert await posted(served, {**body, "metadata": {"user_id": "user_1_account_2"}}) == 200
+    assert "account_2" not in json.dumps(upstream.requests[0].body)
+
+
+async def test_a_model_that_does_not_think_is_not_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinking = {"type": "enabled", "budget_tokens": 2000}
+    body = {"model": "m", "max_tokens": 9000, "messages": [{"role": "user", "content": "Hello?"}], "thinking": thinking}
+    routes = Routes(("openai-chat:gpt-4o",))
+    async with gateway(monkeypatch, "openai_chat", Turn("Fine."), routes=routes) as (served, upstream):
+        assert await posted(served, body) == 200
+    assert "reasoning_effort" not in upstream.requests[0].body
+
+
+async def test_messages_that_cannot_be_read_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with gateway(monkeypatch, "openai_chat", Turn("Fine.")) as (served, upstream):
+        assert await posted(served, {"model": "m", "max_tokens": 9, "messages": [{"role": "nobody"}]}) == 400
+    assert not upstream.requests
+
+
+async def test_a_picture_is_not_counted_by_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": "A" * 400_000}
+    content = [{"type": "image", "source": source}]
+    body = {"model": "m", "messages": [{"role": "user", "content": content}]}
+    async with (
+        gateway(monkeypatch, "openai_chat") as (served, _),
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+        web.post(f"{served.url}/v1/messages/count_tokens", json=body) as response,
+    ):
+        assert (await response.json())["input_tokens"] < 10_000

@@ -38,6 +38,8 @@ class ServerSide(abc.ABC):
     """Writes what a server of one API answers."""
 
     name: ClassVar[str]
+    personal: ClassVar[tuple[str, ...]] = ("metadata", "user", "safety_identifier", "client_metadata", "labels")
+    """Fields of requests in which clients state accounts and devices."""
 
     @abc.abstractmethod
     def asked(self, method: str, path: str) -> Asked | None:

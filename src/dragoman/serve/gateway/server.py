@@ -42,9 +42,11 @@ from dragoman.model import (
     TextPart,
     ThinkingChunk,
     ThinkingPart,
+    ToolChoice,
     Usage,
     results_message,
 )
+from dragoman.model.token_estimate import estimated_tokens
 
 from .clients import at, folder_of, recognised
 from .conversations import Conversations, Kept
@@ -236,8 +238,13 @@ class Gateway:
         data = await request.read()
         body = _read_json(data)
         read = cast("Api", APIS[api]).read_request(body, model=asked.model)
+        unread = [field for field in ("messages", "input", "contents", "tools") if field in read.provider_options]
+        if unread:
+            raise EngineError(f"{unread[0]} of the request cannot be read; send it as this API has it", status=400)
+        options = {name: value for name, value in read.provider_options.items() if name not in server.personal}
+        read = msgspec.structs.replace(read, provider_options=options)
         sent.asked = read.model
-        tokens = len(data) // 4
+        tokens = estimated_tokens((*read.conversation, *read.definitions))
         if asked.what == "count":
             return web.json_response(server.counted(tokens), dumps=_dumps)
         if self._max_cost is not None and self.cost >= self._max_cost:
@@ -268,7 +275,7 @@ class Gateway:
         name, walk = self._memory.walked(
             key, read.conversation, size, lambda: Walk(words, self._conversations, dialects)
         )
-        prepared = walk.prepared(read, model, same_api=engine.name == api)
+        prepared = walk.prepared(_fitted(read, engine, model), model, same_api=engine.name == api)
         if prepared.calls:
             sent.calls = tuple(call.name for call in prepared.calls)
             return await answer.end(_step(prepared.calls))
@@ -486,6 +493,19 @@ def _for_client(part: AnyPart) -> AnyPart | None:
 def _step(calls: tuple[NativeCall, ...]) -> Reply:
     """The next step of a call that the model made: nobody is asked, so no tokens are used."""
     return Reply(tuple(CallPart(call) for call in calls), FinishReason.CALLS, usage=Usage(0, None, None, 0))
+
+
+def _fitted(read: Request, engine: Engine, model: str) -> Request:
+    """A request without what the model would refuse: the client chose its settings for another one."""
+    features, limits = engine.features(model), engine.limits(model)
+    changes: dict[str, Any] = {}
+    if read.thinking is not None and not features.thinking:
+        changes["thinking"] = None
+    if read.choice.mode not in features.choices:
+        changes["choice"] = ToolChoice()
+    if limits.stop_sequences is not None and len(read.stop) > limits.stop_sequences:
+        changes["stop"] = read.stop[: limits.stop_sequences]
+    return msgspec.structs.replace(read, **changes) if changes else read
 
 
 def _error_response(server: ServerSide, error: EngineError) -> web.Response:
