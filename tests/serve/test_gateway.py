@@ -135,13 +135,20 @@ async def test_a_client_does_what_a_model_says_in_its_own_words(
 async def test_a_patch_that_does_not_fit_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "b.py").write_text("y = 1\n")
+    (tmp_path / "d.py").write_text("v = 1\n")
     bad = (
         "*** Begin Patch\n*** Add File: c.py\n+z = 1\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n"
-        "*** Update File: b.py\n@@\n-not there\n+z\n*** End Patch\n"
+        "*** Update File: b.py\n@@\n-not there\n+z\n*** Update File: d.py\n@@\n-v = 1\n+v = 2\n*** End Patch\n"
     )
     good = bad.replace("-not there\n+z", "-y = 1\n+y = 2")
     script = (Turn(calls=(("i1", "apply_patch", bad),)), Turn(calls=(("i2", "apply_patch", good),)), Turn("Done."))
-    async with gateway(monkeypatch, "openai_responses", *script) as (served, upstream):
+    before: list[dict[str, str]] = []
+
+    def watch(one: Exchanged) -> None:
+        if one.model is not None and one.calls and len(before) == 0 and len(upstream.requests) == 2:
+            before.append(written(tmp_path))  # the model was told that the first patch failed
+
+    async with gateway(monkeypatch, "openai_responses", *script, watch=watch) as (served, upstream):
         result = await client(served, "claude_code", tmp_path).run("Do it.")
     assert result.text == "Done."
     told = [
@@ -151,7 +158,8 @@ async def test_a_patch_that_does_not_fit_changes_nothing(tmp_path: Path, monkeyp
     assert "not there" in told[0]
     assert "Success" in told[1]
     assert len(upstream.requests) == 3
-    assert written(tmp_path) == {"a.py": "x = 2\n", "b.py": "y = 2\n", "c.py": "z = 1\n"}
+    assert before == [{"a.py": "x = 1\n", "b.py": "y = 1\n", "d.py": "v = 1\n"}]
+    assert written(tmp_path) == {"a.py": "x = 2\n", "b.py": "y = 2\n", "c.py": "z = 1\n", "d.py": "v = 2\n"}
 
 
 def modes(folder: Path) -> set[tuple[bool, str]]:
