@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from decimal import Decimal
@@ -24,7 +25,7 @@ from dragoman.registry import TOOLS
 from dragoman.serve.gateway import CLIENTS as KNOWN, Exchanged, Gateway, Routes, Words, read_route
 from dragoman.serve.gateway.clients import at, recognised
 from dragoman.tools import DiskWorkspace
-from tests.engine.loopback import Answer, Loopback, Raw, Turn, loopback
+from tests.engine.loopback import Answer, Loopback, Raw, Turn, loopback, played
 
 TOKEN = "the-token-of-this-gateway"
 KEY = "sk-the-users-own-key"
@@ -235,7 +236,12 @@ async def test_a_tool_that_the_client_does_not_have_is_answered_without_it(
 
 
 async def asked(
-    served: Gateway, api: str, *, stream: bool = False, watch: Callable[[AnyChunk], None] | None = None
+    served: Gateway,
+    api: str,
+    prompt: str = "Hello?",
+    *,
+    stream: bool = False,
+    watch: Callable[[AnyChunk], None] | None = None,
 ) -> str:
     """The text of an answer to a request without tools."""
     path = {"anthropic_messages": "", "gemini_generate": "/v1beta"}.get(api, "/v1")
@@ -243,7 +249,7 @@ async def asked(
     if stream and watch is None:
         watch = [].append
     try:
-        return (await engine.ask(Request("some-model", (user("Hello?"),)), watch)).text
+        return (await engine.ask(Request("some-model", (user(prompt),)), watch)).text
     finally:
         await engine.close()
 
@@ -262,23 +268,32 @@ async def test_an_error_of_the_model_is_told_in_the_clients_api(
     assert raised.value.retryable == (status in (429, 500, 503, 529))
 
 
-@pytest.mark.parametrize("api", sorted(UPSTREAM))
 @pytest.mark.parametrize("upstream_api", sorted(UPSTREAM))
-async def test_a_stream_that_breaks_off_never_looks_like_a_normal_end(
-    api: str, upstream_api: str, monkeypatch: pytest.MonkeyPatch
+async def test_a_stream_that_breaks_off_after_any_event_never_looks_like_a_normal_end(
+    upstream_api: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.engine.loopback import played
+    text = "One two three four five six seven."
+    whole = played(upstream_api, Turn(text, thinking="Hm, let me see."), stream=True)
+    ends = [found.end() for found in re.finditer(b"\n\n", whole.body)]
+    enough = next(number for number, end in enumerate(ends) if b"seven." in whole.body[:end])
 
-    whole = played(upstream_api, Turn("One two three four five six seven."), stream=True)
-    half = Raw(whole.status, whole.body, content_type=whole.content_type, stop_after=len(whole.body) // 2)
-    async with gateway(monkeypatch, upstream_api, half, half, half, Turn("Whole.")) as (served, _):
-        with pytest.raises(EngineError):
-            await asked(served, api, stream=True)
+    def cut(body: dict[str, Any]) -> Raw:
+        found = re.search(r"after event (\d+)", json.dumps(body))
+        assert found is not None
+        return Raw(200, whole.body, content_type=whole.content_type, stop_after=[0, *ends][int(found[1])])
+
+    cases = [(api, number) for api in sorted(UPSTREAM) for number in range(len(ends))]
+    async with gateway(monkeypatch, upstream_api, *[cut] * len(cases) * 8) as (served, _):
+        said = await asyncio.gather(
+            *(asked(served, api, f"Stop after event {number}.", stream=True) for api, number in cases),
+            return_exceptions=True,
+        )
+    for (api, number), one in zip(cases, said, strict=True):
+        broken = isinstance(one, EngineError)
+        assert broken or (one == text and number > enough), (api, number, one)
 
 
 async def test_words_are_passed_on_before_the_model_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.engine.loopback import played
-
     whole = played("openai_chat", Turn("One two three.", pieces=3), stream=True)
     stalled = Raw(whole.status, whole.body, content_type=whole.content_type, stall_after=len(whole.body) * 2 // 3)
     async with gateway(monkeypatch, "openai_chat", stalled) as (served, upstream):
