@@ -160,6 +160,8 @@ PAIRS = (
     ("qwen_code", "anthropic_messages"),
     ("qwen_code", "openai_responses"),
     ("qwen_code", "gemini_generate"),
+    ("pi", "gemini_generate"),
+    ("pi", "openai_responses"),
 )
 """Clients, and the APIs of the models that they are tried on."""
 
@@ -334,15 +336,14 @@ def _run(client: str, api: str, shared: Path, folder: Path, programs: Sequence[s
             cwd=project,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             timeout=_SECONDS,
             check=False,
         )
-    said = done.stdout.decode("utf-8", "replace")
+    said = (done.stderr + done.stdout).decode("utf-8", "replace")
     files = {str(file.relative_to(project)): file.read_bytes() for file in project.rglob("*.*") if file.is_file()}
     seen = Seen(files=files)
-    if done.returncode or "All done." not in said:
+    if done.returncode or b"All done." not in done.stdout:
         seen.problems.append(f"it ended with {done.returncode}: {said[-3_000:]}")
     if KEY in said:
         seen.problems.append("the key of the provider was shown")

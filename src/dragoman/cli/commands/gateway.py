@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import tempfile
+from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -72,8 +75,8 @@ def command(
 ) -> ExitCode:
     """Run a coding agent on the model of another provider, which gets tools under the names it was trained on.
 
-    With CLIENT (claude, codex, gemini, opencode or qwen) that program is started and pointed here; nothing of its own
-    settings is changed. Without, the gateway prints its address and its token and runs until Ctrl-C. It listens on
+    With CLIENT (claude, codex, gemini, opencode, qwen or pi) that program is started and pointed here; its own
+    settings are not changed. Without, the gateway prints its address and its token and runs until Ctrl-C. It listens on
     127.0.0.1 only. Your keys stay here: the client gets a token instead, and its own key is never passed on.
 
     \b
@@ -170,6 +173,11 @@ async def _listening(served: gateway.Gateway, port: int) -> None:
         raise ConfigError(f"cannot listen on port {port}: {error.strerror or error}; choose another") from error
 
 
+def _write(folder: str, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        Path(folder, name).write_text(text, encoding="utf-8")
+
+
 async def _started(
     served: gateway.Gateway,
     port: int,
@@ -184,13 +192,16 @@ async def _started(
         told = (served.url, served.token, model)
         environment = child_environment("*")  # without keys: the client gets the token instead
         environment.update(client.environment(*told))
-        process = await asyncio.create_subprocess_exec(program, *client.arguments(*told), *arguments, env=environment)
-        try:
-            return await process.wait()
-        finally:
-            if process.returncode is None:
-                process.terminate()
-                await process.wait()
+        with tempfile.TemporaryDirectory(prefix="dragoman-gateway-", ignore_cleanup_errors=True) as folder:
+            _write(folder, client.files)
+            words = [word.replace("{folder}", folder) for word in client.arguments(*told)]
+            process = await asyncio.create_subprocess_exec(program, *words, *arguments, env=environment)
+            try:
+                return await process.wait()
+            finally:
+                if process.returncode is None:
+                    process.terminate()
+                    await process.wait()
     finally:
         await served.close()
 

@@ -25,7 +25,9 @@ class Client(msgspec.Struct, frozen=True):
     environment: Callable[[str, str, str], dict[str, str]] = lambda url, token, model: {}
     """(URL of the gateway, its token, a model's name) → variables of the process."""
     arguments: Callable[[str, str, str], list[str]] = lambda url, token, model: []
-    """The same → words that come before the user's own."""
+    """The same → words that come before the user's own; `{folder}` is where its `files` are."""
+    files: Mapping[str, str] = {}
+    """Files that it is given in a folder that lasts as long as the process: name → text, without any secret."""
     reads_first: bool = False
     """Whether it refuses to change a file that it has not read."""
     reads_pictures: bool = True
@@ -68,6 +70,35 @@ def _opencode(url: str, token: str, model: str) -> dict[str, str]:
     return {"OPENCODE_CONFIG_CONTENT": msgspec.json.encode(settings).decode()}
 
 
+_PI_EXTENSION: Final = """\
+export default function (pi) {
+  const model = process.env.DRAGOMAN_GATEWAY_MODEL;
+  pi.registerProvider("dragoman", {
+    baseUrl: process.env.DRAGOMAN_GATEWAY_URL,
+    apiKey: "DRAGOMAN_GATEWAY_TOKEN",
+    api: "anthropic-messages",
+    models: [{
+      id: model, name: model, reasoning: true, input: ["text", "image"], contextWindow: 200000, maxTokens: 32000,
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    }],
+  });
+}
+"""
+"""An extension of pi 0.74: its settings have no other way to name a provider for one process. The key is a variable."""
+
+
+def _pi(url: str, token: str, model: str) -> dict[str, str]:
+    return {
+        "DRAGOMAN_GATEWAY_URL": url,
+        "DRAGOMAN_GATEWAY_TOKEN": token,
+        "DRAGOMAN_GATEWAY_MODEL": model.rpartition(":")[2],
+    }
+
+
+def _pi_words(url: str, token: str, model: str) -> list[str]:
+    return ["-e", "{folder}/dragoman.ts", "--provider", "dragoman", "--model", model.rpartition(":")[2]]
+
+
 CLIENTS: Final[Mapping[str, Client]] = {
     "claude": Client("claude_code", "claude", _claude, reads_first=True),
     "codex": Client("codex", "codex", lambda url, token, model: {"DRAGOMAN_GATEWAY_TOKEN": token}, _codex),
@@ -80,7 +111,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "opencode": Client("opencode", "opencode", _opencode, reads_first=True, agent="general"),
     "qwen": Client("qwen_code", "qwen", _openai, lambda url, token, model: ["--auth-type", "openai"], reads_first=True),
     "copilot": Client("copilot", agent="general-purpose"),
-    "pi": Client("pi"),
+    "pi": Client("pi", "pi", _pi, _pi_words, {"dragoman.ts": _PI_EXTENSION}),
     "continue": Client("continue", reads_first=True, reads_pictures=False),
     "cline": Client("cline"),
 }
