@@ -219,7 +219,7 @@ def _single(kind: Kind | None, hint: Any, field: Field, traps: Traps) -> list[An
         return list(typing.get_args(hint))
     if hint is bool:
         return [True, False]
-    if kind is Kind.LIMIT:
+    if kind is Kind.LIMIT or hint is int:
         return [1_000_000]
     texts = _texts(kind, traps)
     return [{"evil": text} for text in texts] if hint is Any else texts
@@ -246,6 +246,8 @@ def _texts(kind: Kind | None, traps: Traps) -> list[Any]:
             return [traps.url, "allow"]
         case Kind.PROFILE:
             return ["evil"]
+        case Kind.RELAY:
+            return ["evil:model", "openai:gpt-5", f"local:{traps.project}/evil.gguf"]
     raise AssertionError(f"there are no hostile values for {kind}: add some, so that it is tried with every command")
 
 
