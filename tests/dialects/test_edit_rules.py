@@ -228,6 +228,47 @@ def test_an_edit_finds_its_place_as_in_the_client(case: str, name: str) -> None:
     assert edited(DIALECTS[name], file, old, new) == wanted
 
 
+COPILOT = {
+    "a part of a line in another case": ("abc DEF ghi\n", "def", "x", "abc x ghi\n"),
+    "a part of a line with other white space": ("abc  def ghi\n", "abc def", "x", REFUSED),
+    "parts of two lines": ("abc\n  def\nghi\n", "BC\nDE", "x\ny", "a  x\n  yf\nghi\n"),
+    "a part at the end of a line before others": ("DEF y DEF\n", "def", "x", "DEF y x\n"),
+    "a part at the beginning of an indented line": ("\tabc def  \n", "ABC", "x", "\tx def\n"),
+    "the closest of two lines": ("d e f\nDEF\n", "def", "x", "d e f\nx\n"),
+    "lines that stay": ("A\nB\n", "a\nb", "a\nx", "A\nx\n"),
+    "lines that stay beside blank lines": ("A\n\nB\n", "a\nb", "x\nb", "x\nB\n"),
+    "fewer lines than before": ("A\nB\n", "a\nb", "a", "a\n"),
+    "one indentation that stands for two": ("  a\n    b\n", "a\nb", "x\ny", "    x\n    y\n"),
+    "one indentation that stands for two, and a line that stays": ("  a\n    b\n", "a\nb", "x\nb", "  x\n    b\n"),
+    "two indentations": ("\tif:\n\t\ta\n", "if:\n  a", "elif:\n b\n   c", "\telif:\n\t b\n\t\t c\n"),
+    "an indentation that the old text does not have": ("  a\n", "    a", "    b\nc", "  b\nc\n"),
+    "blank lines around both texts": ("a\nB\nc\n", "\nb", "\nx\n", "a\nx\nc\n"),
+    "blank lines around the new text": ("a\nB\nc\n", "b", "\nx\n", "a\n\nx\n\nc\n"),
+    "a semicolon": ("a;\n", "A", "x\n", "x\n"),
+    "a blank file": ("\n", "", "x", REFUSED),
+    "a deleted part of a line": ("ab\nc\n", "b", "", "a\nc\n"),
+    "a deleted part of a line in another case": ("aB  \nc\n", "b", "", "a\nc\n"),
+    "line ends as most of the first five": (
+        "a\r\nb\r\nc\r\nd\ne\nf\ng\n",
+        "f",
+        "x\ny",
+        "a\r\nb\r\nc\r\nd\ne\nx\r\ny\ng\n",
+    ),
+    "a line end that the file has otherwise": ("x = 1\r\n", "= 1\n", "= 2\n", REFUSED),
+    "the end of a line of which something stays": ("aBc\nd\n", "b\n", "x", REFUSED),
+    "the end of a line that both texts have": ("a\n\nB\nc\n", "a\nb\n", "x\n", REFUSED),
+    "a line more beside blank lines": ("A\n\nB\n", "a\nb", "a\nb\nx", REFUSED),
+    "fewer blank lines before the new text": ("a\nB\nc\n", "\n\nb", "\nx", REFUSED),
+}
+"""Edits as Copilot CLI 1.0.102 did them. The last six are refused here: the client joins lines or loses text."""
+
+
+@pytest.mark.parametrize("case", COPILOT)
+def test_copilot_finds_lines_loosely_and_keeps_those_of_the_file(case: str) -> None:
+    file, old, new, expected = COPILOT[case]
+    assert edited(DIALECTS["copilot"], file, old, new) == expected
+
+
 def test_an_earlier_version_finds_its_place_as_it_did() -> None:
     older, newer = DIALECTS["copilot"].at("1.0.30"), DIALECTS["copilot"].at("1.0.102")
     assert edited(older, "call( x )\n", "call(x)", "go()") is REFUSED

@@ -25,8 +25,9 @@ and spaces; `nfkc` forms of one character; `case` upper and lower case; `escapes
 or `\\u00E9`; `line_end_semicolon` a semicolon that ends a line.
 """
 
-Unit = Literal["text", "lines", "block", "words", "tokens", "anchors", "similar"]
-"""What is compared: `text` anywhere, whole `lines` one by one, a `block` of as many lines as one text, the `words` of a
+Unit = Literal["text", "lines", "parts", "block", "words", "tokens", "anchors", "similar"]
+"""What is compared: `text` anywhere, whole `lines` one by one, lines of which the first and the last may be `parts` of
+the file's, a `block` of as many lines as one text, the `words` of a
 line, the `tokens` of a text that begins a line, the first and last line of a block (`anchors`), or a block that is
 `similar` enough."""
 
@@ -42,12 +43,14 @@ class Step(Value, frozen=True):
     """What counts as another place: what this step finds; the text of the place it found first, wherever it stands (and
     `overlapping`, also where it stands over itself); or the old text in the file, both
     folded as in the last step."""
-    write: Literal["as_given", "reindent", "shift_indent", "translate_indent", "file_quotes", "file_escapes"] = (
-        "as_given"
-    )
+    write: Literal[
+        "as_given", "reindent", "shift_indent", "file_lines", "file_lines_loosely", "file_quotes", "file_escapes"
+    ] = "as_given"  # fmt: skip
     """What is done to the new text: `reindent` puts its lines below the indentation that the file has there;
-    `shift_indent` does so only where the old text was indented otherwise; `translate_indent` also turns its unit of
-    indentation into the file's; `file_quotes` and `file_escapes` write quotes and characters as the file does."""
+    `shift_indent` does so only where the old text was indented otherwise; `file_lines` keeps the file's spelling of
+    lines that the old text has in the same place, and gives other lines the file's indentation in place of the old
+    text's, if each of that stands for one; `file_lines_loosely` takes the last one then, and leaves out blank lines at
+    both ends; `file_quotes` and `file_escapes` write quotes and characters as the file does."""
     drop_last_empty: Literal["no", "old", "both"] = "no"
     """Whether an empty last line of the old text, or of both texts, is left out."""
     with_line_end: bool = False
@@ -106,9 +109,10 @@ class EditRules(Value, frozen=True):
     identical: Literal["refuse", "refuse_if_found", "refuse_if_unchanged", "accept"] = "refuse"
     """What is done with an edit whose old and new text are the same; `refuse_if_unchanged` asks whether the new text is
     what the file already has in its place."""
-    empty_old: Literal["refuse", "create", "fill_blank", "insert_first"] = "refuse"
-    """What an empty old text does: `create` makes a file where there is none, `fill_blank` also fills one that has no
-    text, `insert_first` puts the new text before the first line (so does an old text of white space alone)."""
+    empty_old: Literal["refuse", "create", "fill_empty", "fill_blank", "insert_first"] = "refuse"
+    """What an empty old text does: `create` makes a file where there is none, `fill_empty` fills an empty file,
+    `fill_blank` makes one, or fills one that has no text, `insert_first` puts the new text before the first line (so
+    does an old text of white space alone)."""
     missing: Literal["refuse", "create"] = "refuse"
     """What is done where there is no file: `create` makes it with the new text."""
     read_first: bool = False
@@ -119,8 +123,9 @@ class EditRules(Value, frozen=True):
     """Words that, with an ellipsis and alone on a line of the new text, stand for left out code, and are refused."""
     file_view: Literal["lf", "kept", "all_lf"] = "lf"
     """How the file's line ends are seen: `lf` takes CRLF for LF, `all_lf` a lone CR too."""
-    texts_view: Literal["lf", "kept", "as_file"] = "lf"
-    """How those of the old and the new text are seen: `as_file` as the file has them."""
+    texts_view: Literal["lf", "kept", "as_file", "new_as_first"] = "lf"
+    """How those of the old and the new text are seen: `as_file` as the file has them; `new_as_first` those of the
+    new text as most of the file's first five lines have them, and those of the old text as they are given."""
     line_ends: Literal["per_line", "any", "first", "majority"] = "per_line"
     """How the file is written: each line as it was, or all lines with CRLF if any line, the first or most had it."""
     final_newline: Literal["as_edited", "restored"] = "as_edited"
@@ -132,9 +137,9 @@ class EditRules(Value, frozen=True):
     change, or the whole file."""
     trim_new: bool = False
     """Whether blanks at the end of the new text's lines are taken off, except in Markdown files."""
-    delete_line_end: Literal["no", "after", "sought"] = "no"
+    delete_line_end: Literal["no", "after", "sought", "whole_lines"] = "no"
     """Whether the line end after a text is deleted with it; `sought`: where the file has the text with a line end
-    after it, only such places count."""
+    after it, only such places count; `whole_lines`: only where nothing of its lines is left."""
     most_lines: bool = False
     """Whether a place of twice as many lines as the old text, and three more, or four times as many characters, and 500
     more, is refused as not meant."""

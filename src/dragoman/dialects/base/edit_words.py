@@ -26,13 +26,20 @@ _OVERLOOKED: Final[dict[Fold, str]] = {
 _WRITTEN: Final = {
     "reindent": "with the file's indentation",
     "shift_indent": "with the file's indentation where the old text had another",
-    "translate_indent": "with the file's indentation and its unit",
+    "file_lines": "with the file's spelling of lines that stay, and its indentation",
+    "file_lines_loosely": "the same, without blank lines at the ends",
     "file_quotes": "with the file's quotes",
     "file_escapes": "with such escapes",
 }
 _REWRITTEN: Final = {
     "lines": "lines changed by a text that is not found exactly are written as it was found",
     "file": "where a text is not found exactly, the whole file is written as it was found",
+}
+_DELETED: Final = {
+    "no": "",
+    "after": "a deleted text takes its line end with it",
+    "sought": "a deleted text takes its line end with it",
+    "whole_lines": "deleted lines take their line end with them",
 }
 _ENDS: Final = {
     "any": "CRLF everywhere if the file had any",
@@ -59,7 +66,7 @@ def described(rules: EditRules | None) -> str:
         r"`\uXXXX` in the call stands for a character" if known.decode_escapes else "",
         _REWRITTEN.get(known.rewrites, ""),
         "blanks at the ends of new lines are taken off" if known.trim_new else "",
-        "a deleted text takes its line end with it" if known.delete_line_end != "no" else "",
+        _DELETED[known.delete_line_end],
     ]
     return "; ".join([f"looks for {steps}", *filter(None, more)])
 
@@ -76,6 +83,8 @@ def _step(step: Step) -> str:
             said = "the exact text" if not step.fold else f"the text{without}"
         case "lines":
             said = f"whole lines{without}"
+        case "parts":
+            said = f"lines, the first and the last in part{without}"
         case "block":
             said = f"as many lines as one text{without}"
         case "words":

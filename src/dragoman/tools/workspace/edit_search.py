@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from dragoman.model.edit_rules import EditRules, Step
 
+from .file_lines import after_line_end, indentation, indentation_at, written, written_loosely
 from .folding import QUOTES, distance, escaped, folded, folded_text, unescaped
 
 
@@ -145,7 +146,8 @@ def _places(asked: _Search, step: Step, before: str) -> list[Place]:
     if len(asked.old) < step.least_characters or not old:
         return []
     found = _UNITS[step.unit](asked.text, old, step)
-    return [_written(asked.text, span, old, new, step, before) for span in found]
+    written = (_written(asked.text, span, old, new, step, before) for span in found)
+    return [place for place in written if place is not None]
 
 
 Span = tuple[int, int]
@@ -179,6 +181,7 @@ class _Lines:
     """A text as lines, with the place where each begins."""
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self.lines = text.split("\n")
         self.starts = [0]
         for line in self.lines:
@@ -196,15 +199,21 @@ class _Lines:
 
 
 def _in_lines(text: str, old: str, step: Step) -> list[Span]:
-    lines, wanted = _Lines(text), old.split("\n")
+    lines = _Lines(text)
     if "no_blank_lines" in step.fold:
         return _overlooking_blank_lines(lines, old, step)
-    folds = step.fold
+    if step.write == "file_lines" and old.endswith("\n"):
+        if not old.strip():
+            return []  # the end of the file would count as another blank line
+        spans = _in_lines(text, old[:-1], step)
+        return [(start, after) for start, end in spans if (after := after_line_end(text, end)) > end]
+    folds, wanted = step.fold, old.split("\n")
     sought = [folded_text(line, folds) for line in wanted]
     there = [folded_text(line, folds) for line in lines.lines]
     found: list[Span] = []
     at = 0
-    while at + len(sought) <= lines.count:
+    count = len(lines.lines) if step.write == "file_lines" else lines.count
+    while at + len(sought) <= count:
         if there[at : at + len(sought)] == sought:
             start, end = lines.span(at, at + len(sought) - 1)
             found.append((start, end + (step.with_line_end and old.endswith("\n") and text[end : end + 1] == "\n")))
@@ -228,12 +237,49 @@ def _overlooking_blank_lines(lines: _Lines, old: str, step: Step) -> list[Span]:
         first, last = window[0][0], window[-1][0]
         start, end = lines.span(first, last)
         if old.endswith("\n"):
-            if last + 1 >= len(lines.lines):
-                at += 1
-                continue
-            end = lines.starts[last + 1]
+            end = min(lines.starts[last + 1], len(lines.text))
         found.append((start, end))
         at += len(sought)
+    return found
+
+
+def _in_parts(text: str, old: str, step: Step) -> list[Span]:
+    """Lines of which the first may be the end of one, and the last the beginning of one; or a part of one line.
+
+    Only the white space at the ends of such a part is overlooked.
+    """
+    whole = tuple(fold for fold in step.fold if fold != "no_blank_lines")
+    part = tuple("trim" if fold == "no_spaces" else fold for fold in whole if fold != "line_end_semicolon")
+    sought = [(kept, folded_text(line, part)) for line in old.split("\n") if (kept := folded_text(line, whole))]
+    lines = _Lines(text)
+    there = [(number, kept) for number, line in enumerate(lines.lines) if (kept := folded_text(line, whole))]
+    found: list[Span] = []
+    for at in range(len(there) - len(sought) + 1 if sought else 0):
+        window = there[at : at + len(sought)]
+        if any(kept != wanted for (_, kept), (wanted, _) in zip(window[1:-1], sought[1:-1], strict=True)):
+            continue
+        (first, first_folded), (last, last_folded) = window[0], window[-1]
+        start, end = lines.span(first, last)
+        begins, ends = folded(lines.lines[first], part), folded(lines.lines[last], part)
+        wanted, last_wanted = sought[0][1], sought[-1][1]
+        at_end = len(begins.text) - len(wanted) if begins.text.endswith(wanted) else -1
+        if len(sought) == 1:
+            at_end = at_end if at_end >= 0 else begins.text.find(wanted)
+            last_place = at_end + len(wanted)
+        else:
+            at_end = 0 if first_folded == sought[0][0] else at_end
+            last_place = len(ends.text) if last_folded == sought[-1][0] else len(last_wanted)
+            if last_folded != sought[-1][0] and not ends.text.startswith(last_wanted):
+                continue
+        if at_end < 0:
+            continue
+        # A part at the beginning of a line begins before the indentation; one at its end ends after the blanks there.
+        found.append(
+            (
+                lines.starts[first] + begins.span(at_end, at_end + 1)[0] if at_end else start,
+                end if last_place == len(ends.text) else lines.starts[last] + ends.span(0, last_place)[1],
+            )
+        )
     return found
 
 
@@ -361,6 +407,7 @@ _SPACE_WEIGHT: Final = 0.1
 _UNITS: Final[dict[str, Callable[[str, str, Step], list[Span]]]] = {
     "text": _in_text,
     "lines": _in_lines,
+    "parts": _in_parts,
     "block": _in_blocks,
     "words": _in_words,
     "tokens": _in_tokens,
@@ -372,19 +419,24 @@ _UNITS: Final[dict[str, Callable[[str, str, Step], list[Span]]]] = {
 # ── what is written there ────────────────────────────────────────────────────
 
 
-def _written(text: str, span: Span, old: str, new: str, step: Step, before: str) -> Place:
+def _written(text: str, span: Span, old: str, new: str, step: Step, before: str) -> Place | None:
     start, end = span
+    if step.write in ("file_lines", "file_lines_loosely") and text[end - 1 : end + 1] == "\r\n":
+        end -= 1  # the CR belongs to the line's end, which stays
     match step.write:
         case "reindent":
             if new == "" and text[end : end + 1] == "\n" and step.unit == "lines":
                 end += 1  # the line goes, and not only its text
             if step.one_line_end and text[end : end + 1] == "\n":
                 new = new.removesuffix("\n")
-            new = _reindented(new, _indentation_at(before + text, len(before) + start))
+            new = _reindented(new, indentation_at(before + text, len(before) + start))
         case "shift_indent":
-            new = _shifted(new, _first_indentation(old), _indentation_at(before + text, len(before) + start))
-        case "translate_indent":
-            new = _translated(new, old, text[start:end], _indentation_at(text, start))
+            new = _shifted(new, _first_indentation(old), indentation_at(before + text, len(before) + start))
+        case "file_lines":
+            given = written(text, start, end, old, new)
+            return None if given is None else Place(start, end, given)
+        case "file_lines_loosely":
+            return Place(*written_loosely(text, start, end, old, new))
         case "file_quotes":
             new = _with_quotes_of(new, text[start:end])
         case "file_escapes":
@@ -392,25 +444,14 @@ def _written(text: str, span: Span, old: str, new: str, step: Step, before: str)
     return Place(start, end, new)
 
 
-def _indentation(text: str) -> str:
-    return text[: len(text) - len(text.lstrip(" \t"))]
-
-
 def _first_indentation(text: str) -> str:
-    return _indentation(next((line for line in text.split("\n") if line.strip()), ""))
-
-
-def _indentation_at(text: str, place: int) -> str:
-    """The indentation of the line that a place is in."""
-    line = text.rfind("\n", 0, place) + 1
-    end = text.find("\n", line)
-    return _indentation(text[line : len(text) if end < 0 else end])
+    return indentation(next((line for line in text.split("\n") if line.strip()), ""))
 
 
 def _reindented(new: str, target: str) -> str:
     """The lines of `new` below `target`, as deep as they were below their first line."""
     lines = new.split("\n")
-    reference = _indentation(lines[0])
+    reference = indentation(lines[0])
     return "\n".join(
         "" if not line.strip() else target + (line[len(reference) :] if line.startswith(reference) else line.lstrip())
         for line in lines
@@ -424,41 +465,6 @@ def _shifted(new: str, given: str, found: str) -> str:
     first, *others = new.split("\n")
     moved = [found + line[len(given) :] if line.strip() and line.startswith(given) else line for line in others]
     return "\n".join([first.removeprefix(given), *moved])
-
-
-def _translated(new: str, old: str, found: str, target: str) -> str:
-    """`new` as deep below the file's indentation as it was below that of the old text, in the file's unit."""
-    if not new:
-        return new
-    given = _first_indentation(old)
-    units = _units(old, found, given, target)
-    lines = []
-    for line in new.split("\n"):
-        depth = _indentation(line)
-        if not line.strip():
-            lines.append(line)
-        elif depth.startswith(given):
-            below = depth[len(given) :]
-            lines.append(target + _in_units(below, units) + line[len(depth) :])
-        else:
-            lines.append(target + line[len(depth) :])
-    return "\n".join(lines)
-
-
-def _units(old: str, found: str, given: str, target: str) -> tuple[str, str] | None:
-    """One level of indentation as the old text has it, and as the file has it; `None` where they do not show it."""
-    ours = [_indentation(line) for line in old.split("\n") if line.strip()]
-    theirs = [_indentation(line) for line in found.split("\n") if line.strip()]
-    for one, other in zip(ours, theirs, strict=False):
-        if len(one) > len(given) and len(other) > len(target):
-            return one[len(given) :], other[len(target) :]
-    return None
-
-
-def _in_units(below: str, units: tuple[str, str] | None) -> str:
-    if units is None or not below or len(below) % len(units[0]):
-        return below
-    return units[1] * (len(below) // len(units[0]))
 
 
 def _with_quotes_of(new: str, found: str) -> str:

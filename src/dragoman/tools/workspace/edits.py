@@ -20,6 +20,7 @@ from dragoman.model.operations import Edit
 
 from .diff import opcodes
 from .edit_search import Place, search
+from .file_lines import LosesText, after_line_end
 from .folding import TYPOGRAPHY, decoded_escapes, folded_text
 from .patching import PASSES, patched, whole_lines
 from .text import Document, encoded, printable
@@ -32,6 +33,8 @@ _DIFFERENCES: tuple[tuple[str, Fold], ...] = (
     ("in upper and lower case", lambda line: " ".join(line.casefold().split())),
 )
 _LOOKED_AT = 20_000
+_FIRST_LINES = 5
+"""The lines whose ends decide, where the rules ask for the first lines (Copilot CLI 1.0.102)."""
 _LINE_NUMBER = re.compile(r"^[ \t]*\d+[\t→|:]", re.MULTILINE)
 
 
@@ -164,11 +167,12 @@ class _Task:
         self.document, self.edit, self.path, self.where, self.rules = document, edit, path, where, rules
         encoded(edit.new)
         self.old = None if edit.old is None else self._as_seen(edit.old)
-        self.new = self._as_seen(edit.new)
+        self.new = self._as_seen(edit.new, is_new=True)
         if rules.trim_new and not path.lower().endswith(".md"):
             self.new = re.sub(r"[^\S\n]+(?=\n|\Z)", "", self.new)
+        same = edit.old is not None and self._as_seen(edit.old, is_new=True) == self.new
         # Lines that a patch only shows, to say where it is, may be the same.
-        if self.old == self.new and not edit.whole_lines and rules.identical == "refuse":
+        if same and not edit.whole_lines and rules.identical == "refuse":
             self.changes_nothing()
         blank = not self.old.strip() if rules.empty_old == "insert_first" and self.old else self.old == ""
         if blank and not edit.whole_lines and self._takes_empty():
@@ -182,19 +186,26 @@ class _Task:
 
     def _takes_empty(self) -> bool:
         """Whether a text may be put in the place of nothing."""
-        if self.rules.empty_old == "fill_blank":
-            return not self.document.text.strip()
+        if self.rules.empty_old in ("fill_blank", "fill_empty"):
+            text = self.document.text
+            return not (text.strip() if self.rules.empty_old == "fill_blank" else text)
         return self.rules.empty_old == "insert_first"
 
-    def _as_seen(self, text: str) -> str:
+    def _as_seen(self, text: str, *, is_new: bool = False) -> str:
         """A text of the call with the line ends that the rules see in it."""
         view = self.rules.texts_view
         if self.rules.decode_escapes:
             text = decoded_escapes(text)
-        if view == "kept" and not self.edit.whole_lines:
+        if (view == "kept" or (view == "new_as_first" and not is_new)) and not self.edit.whole_lines:
             return text
         text = text.replace("\r\n", "\n")
-        return text.replace("\n", "\r\n") if view == "as_file" and "\r\n" in self.document.text else text
+        ends = re.findall(r"\r?\n", self.document.text)
+        if view == "new_as_first":
+            ends = ends[:_FIRST_LINES]
+            crlf = 2 * ends.count("\r\n") > len(ends)
+        else:
+            crlf = view == "as_file" and "\r\n" in ends
+        return text.replace("\n", "\r\n") if crlf else text
 
     # -- text anywhere
 
@@ -208,7 +219,14 @@ class _Task:
             return [Place(0, 0, new)]
         if old == "":
             return [Place(0, len(text), new)]  # a file without text is filled
-        found = search(text, old, new, rules, everywhere=edit.everywhere or edit.expected is not None)
+        try:
+            found = search(text, old, new, rules, everywhere=edit.everywhere or edit.expected is not None)
+        except LosesText:
+            self.fail(
+                "the text to replace is only found if blank lines, line ends or parts of lines are overlooked, and the "
+                "new text has no clear place then: read the file and give the text as it is there",
+                "no_match",
+            )
         if found is None:
             self._not_found(old)
         places = list(found.places)
@@ -222,8 +240,14 @@ class _Task:
             self._found_at(list(_line_numbers(text, starts)), problem, "many_matches")
         if old == new and rules.identical == "refuse_if_found":
             self.changes_nothing()
-        if rules.delete_line_end == "after" and not new and not old.endswith("\n"):
-            places = [place._replace(end=place.end + (text[place.end : place.end + 1] == "\n")) for place in places]
+        if rules.delete_line_end in ("after", "whole_lines") and not new and not old.endswith("\n"):
+            whole = rules.delete_line_end == "whole_lines"
+            places = [
+                place._replace(end=after_line_end(text, place.end))
+                if not place.new and (not whole or place.start == 0 or text[place.start - 1] == "\n")
+                else place
+                for place in places
+            ]
         return places
 
     def splice_apart(self, places: list[Place]) -> None:
