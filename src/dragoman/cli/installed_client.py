@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import tempfile
 from pathlib import Path
 
 from dragoman.config.files import home_folder
@@ -22,7 +23,6 @@ _VERSION = re.compile(r"\b\d+\.\d+\.\d+\b")
 def installed_version(program: str, seconds: float = _SECONDS) -> str | None:
     """What `program --version` prints; `None` when there is no such program or it says nothing of the kind."""
     import subprocess
-    import tempfile
 
     from dragoman.tools.processes import find_program
 
