@@ -21,6 +21,7 @@ from dragoman.errors import ToolError
 from dragoman.model import outcomes as out
 from dragoman.model.calls import NativeCall
 from dragoman.tools.workspace.memory import MemoryWorkspace
+from tests.clients import edits
 from tests.clients.install import program
 from tests.dialects.test_edit_rules import edited
 
@@ -94,6 +95,17 @@ def test_every_edit_that_was_run_in_a_client_does_the_same_here(shared: Path) ->
     assert other == {}
     assert min(counts.values()) >= 46
     assert len(counts) == len(CLIENTS)
+
+
+# ── random edits, in the real clients ────────────────────────────────────────
+
+
+@pytest.mark.parametrize("client", ["claude_code", "gemini_cli", "qwen_code", "opencode"])
+def test_random_edits_leave_the_files_that_the_real_client_leaves(client: str, tmp_path: Path) -> None:
+    seen = edits.compared(client, edits.SEED, edits.EDITS, tmp_path / "run")
+    print(f"{client}: {seen.changed} of {edits.EDITS} random edits changed the file")
+    assert seen.other == []
+    assert seen.changed > edits.EDITS * 0.3
 
 
 # ── random patches, with the real program ────────────────────────────────────
