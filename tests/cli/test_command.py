@@ -173,9 +173,11 @@ def test_a_reader_that_went_away_is_no_error(user: User) -> None:
 
 
 def test_a_full_disk_is_told(user: User) -> None:
-    with open("/dev/full", "wb") as full:
-        done = user.starts("config", "show", stdout=full)
-    assert (done.returncode, done.stderr) == (9, b"error: standard output: No space left on device\n")
+    for words in (["config", "path"], ["config", "show"], ["config", "show", "--json"], ["tools", "--json"]):
+        with open("/dev/full", "wb") as full:
+            done = user.starts(*words, stdout=full)
+        told = (words, done.returncode, done.stderr)
+        assert told == (words, 9, b"error: standard output: No space left on device\n")
 
 
 def test_notes_that_cannot_be_written_cost_neither_the_result_nor_the_exit_code(user: User) -> None:

@@ -243,9 +243,7 @@ def _show(console: Console, session: Session, task: str | Message, *, as_json: b
     if stdout().isatty():
         console.line(json.dumps(encoded.body, indent=2, ensure_ascii=False))
     else:
-        stdout().flush()
-        stdout().buffer.write(encoded.to_bytes() + b"\n")
-        stdout().buffer.flush()
+        console.encoded(encoded.to_bytes())
     return ExitCode.OK
 
 

@@ -23,7 +23,7 @@ from dragoman.cli import stopping
 from dragoman.cli.stopping import exit_code, signals_heard
 from dragoman.errors import DragomanError, EngineError, LimitReached, LogError, StorageError, ToolError
 
-from .streams import stdout
+from .streams import naming_output, stdout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,7 +151,8 @@ class Console:
         safe = foreign(text)
         if label and stream.isatty():
             safe = _wrapped(safe, len(label) + 2, width_of(stream))
-        stream.write(f"{head}{self.styled(stream, safe, style)}\n")
+        with naming_output(stream):
+            stream.write(f"{head}{self.styled(stream, safe, style)}\n")
 
     def styled(self, stream: TextIO, text: str, style: str | None) -> str:
         """Text that is safe already, in a style of ours where the stream is coloured."""
@@ -172,13 +173,19 @@ class Console:
 
     def json(self, value: Any) -> None:
         """One JSON document for machines: UTF-8 whatever the locale says, and no text is lost."""
-        stdout().flush()
         content = as_json(value)
         if stdout().isatty():
             # JSON leaves some of what steers a terminal as it is. Written out, it is the same JSON.
             content = _STEERING.sub(_written_in_json, content.decode()).encode()
-        stdout().buffer.write(content + b"\n")
-        stdout().buffer.flush()
+        self.encoded(content)
+
+    def encoded(self, content: bytes) -> None:
+        """A result that is bytes already, as a line."""
+        stream = stdout()
+        with naming_output(stream):
+            stream.flush()
+            stream.buffer.write(content + b"\n")
+            stream.buffer.flush()
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Columns that fit the terminal; whole lines when it is a pipe, whatever their length.
@@ -384,7 +391,8 @@ def reported(console: Console, run: Callable[[], Any]) -> int:
 def _reported(console: Console, run: Callable[[], Any]) -> int:
     try:
         code = run()
-        stdout().flush()
+        with naming_output(stdout()):
+            stdout().flush()
         return exit_code(code) if code == ExitCode.INTERRUPTED else int(code or ExitCode.OK)
     except BrokenPipeError:
         _discard_output()

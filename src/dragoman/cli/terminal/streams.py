@@ -23,6 +23,17 @@ def stdout() -> TextIO:
 
 
 @contextmanager
+def naming_output(stream: TextIO) -> Iterator[None]:
+    """An error of writing results says that it is about standard output: the system names no file when it writes."""
+    try:
+        yield
+    except OSError as error:
+        if stream is stdout():
+            error.filename = "standard output"
+        raise
+
+
+@contextmanager
 def prints_go_aside(*, own_process: bool) -> Iterator[None]:
     """While this lasts, everything but our own results goes to standard error.
 
