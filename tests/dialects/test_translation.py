@@ -24,6 +24,7 @@ from dragoman.model import (
     outcomes as out,
     user,
 )
+from dragoman.model.calls import NO_RESULT
 from dragoman.model.conversation import ConversationItem, results_message
 
 CLAUDE, CODEX, GEMINI, OPENCODE = (DIALECTS[name] for name in ("claude_code", "codex", "gemini_cli", "opencode"))
@@ -303,3 +304,12 @@ def test_paths_in_a_folder_of_windows_are_joined_as_windows_does() -> None:
     absolute = Translation(GEMINI, CLAUDE, folder="C:\\work\\", paths="absolute")
     for given, path in (("src\\a.py", "C:\\work\\src\\a.py"), (".\\a.py", "C:\\work\\a.py"), ("D:\\b", "D:\\b")):
         assert said(absolute, "read_file", {"file_path": given}) == [("c1", "Read", {"file_path": path})]
+
+
+@pytest.mark.parametrize("to", ["codex", "gemini_cli", "pi", "opencode"])
+def test_a_result_that_nobody_has_gets_no_exit_code(to: str) -> None:
+    arguments = {"file_path": "/p/a.py", "old_string": "one", "new_string": "two"}
+    translation = Translation(DIALECTS["claude_code"], DIALECTS[to])
+    translated = translation.call(NativeCall("c1", "Edit", arguments))
+    retold = translation.split(translated, NativeResult("c1", NO_RESULT, is_error=True))
+    assert [(one.content, one.is_error) for one in retold.results] == [(NO_RESULT, True)]

@@ -27,7 +27,7 @@ import msgspec
 
 from dragoman.errors import Unspeakable
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.calls import Call, ExecutedBy, NativeCall, NativeResult, Result
+from dragoman.model.calls import NO_RESULT, Call, ExecutedBy, NativeCall, NativeResult, Result
 from dragoman.model.conversation import (
     AnyPart,
     CallPart,
@@ -278,6 +278,9 @@ class Translation:
 
     def split(self, translated: Translated, native: NativeResult, files: KnownFiles | None = None) -> Retold:
         """The source's result as the results of the calls that it became, one each; `files` gets to know it."""
+        if native.content == NO_RESULT:  # no tool has words for it, and a command would get an exit code
+            unknown = (msgspec.structs.replace(native, call_id=call.id) for call in translated.calls)
+            return Retold(tuple(unknown), ())
         outcomes = self._read_as.read_result(translated.source, native).outcomes
         self._see(translated.source, outcomes, files)
         results: list[NativeResult] = []

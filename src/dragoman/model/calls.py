@@ -6,7 +6,7 @@ Rule: the native side is never altered. What a call was turned into stands besid
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .base import Value
 from .outcomes import Failure, Media
@@ -42,6 +42,10 @@ class NativeCall(Value, frozen=True, gc=False):
     namespace: str | None = None
     executed_by: ExecutedBy = ExecutedBy.CLIENT
     item: dict[str, Any] | None = None
+
+
+NO_RESULT: Final = "No result of this call was recorded; whether it took effect is not known."
+"""What stands in the place of a result that nobody has."""
 
 
 class NativeResult(Value, frozen=True, gc=False):

@@ -18,9 +18,7 @@ import msgspec
 
 from dragoman.model import conversation as conv
 from dragoman.model.base import Value
-from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
-
-NO_RESULT = "No result of this call was recorded; whether it took effect is not known."
+from dragoman.model.calls import NO_RESULT as NO_RESULT, ExecutedBy, NativeCall, NativeResult
 
 
 def conversation_key(conversation: conv.Conversation) -> str:
