@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import aiohttp
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from dragoman.engine import LATER, Hooks, Orchestrator, ScriptedEngine, ToolPolicy
 from dragoman.model import (
@@ -283,6 +283,7 @@ GOES_ON = {"TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_ARGS"
 
 @examples(60)
 @given(CHUNKS)
+@example([CallFinished(NativeCall("a", "weather", {})), ArgumentsChunk("a", "0")])  # after the whole call
 def test_whatever_chunks_come_each_part_is_begun_continued_and_ended(chunks: list[Any]) -> None:
     asked = Asked((user("Hi"),), "t", "r")
     for protocol in (AgUi(), UiMessages()):

@@ -168,7 +168,9 @@ class RunWriter(abc.ABC):
 
     def _arguments(self, chunk: req.ArgumentsChunk) -> Events:
         # With a path it is a piece of one value, not of the JSON text: those arguments are sent whole.
-        if chunk.path is not None or chunk.call_id not in self._calls or not chunk.text:
+        if chunk.path is not None or not chunk.text:
+            return []
+        if chunk.call_id not in self._calls or chunk.call_id in self._ended:
             return []
         self._streamed.add(chunk.call_id)
         return [self._more_arguments(chunk.call_id, chunk.text)]
