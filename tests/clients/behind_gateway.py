@@ -36,7 +36,8 @@ from tests.engine.loopback import Raw, Turn
 
 from .cell import misfits
 from .driven import CLIENTS
-from .install import node_for, program, ripgrep
+from .install import ripgrep
+from .sandbox import programs_of, run_inside
 from .server import MARK, Script, offers_tools, page_served, served
 from .strict import Vocabulary, offered_names, refused
 from .task import ANSWER, DONE, FILES, HELPER, MODELS, PARTS, WORD, Model, Step
@@ -177,21 +178,10 @@ class Seen(msgspec.Struct):
 
 def tried(client: str, api: str, shared: Path, folder: Path) -> Seen:
     """Runs a cell in its sandbox; `folder` is where it may write."""
-    programs = (program(client), node_for(client) or "", ripgrep())
     folder.mkdir(parents=True)
-    shut_in = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", folder, folder)
-    alone = ("--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session")
-    run = (sys.executable, "-m", "tests.clients.behind_gateway", client, api, shared, folder, *programs)
-    done = subprocess.run(
-        [str(one) for one in (*shut_in, *alone, "--chdir", ROOT, *run)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_SECONDS * 2,
-        check=False,
-    )
-    if done.returncode:
-        return Seen(problems=[(done.stdout + done.stderr).decode("utf-8", "replace")[-3_000:]])
-    return msgspec.json.decode(done.stdout.splitlines()[-1], type=Seen)
+    words = (client, api, shared, folder, *programs_of(client), ripgrep())
+    seen = run_inside("tests.clients.behind_gateway", *words, folder=folder, seconds=_SECONDS * 2, type=Seen)
+    return seen if isinstance(seen, Seen) else Seen(problems=[seen])
 
 
 class Played(Script):

@@ -46,7 +46,8 @@ from dragoman.model import (
 from tests.engine.loopback import Turn
 
 from .driven import CLIENTS
-from .install import VERSIONS, node_for, program
+from .install import VERSIONS
+from .sandbox import programs_of, run_inside
 from .server import MARK, Script, served
 
 ROOT = Path(__file__).parents[2]
@@ -83,21 +84,10 @@ class Seen(msgspec.Struct):
 
 def tried(to: str, source: str, shared: Path, folder: Path) -> Seen:
     """Runs a cell in its sandbox; `folder` is where it may write."""
-    programs = (program(to), node_for(to) or "")
     folder.mkdir(parents=True)
-    shut_in = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", folder, folder)
-    alone = ("--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session")
-    run = (sys.executable, "-m", "tests.clients.cell", to, source, shared, folder, *programs)
-    done = subprocess.run(
-        [str(one) for one in (*shut_in, *alone, "--chdir", ROOT, *run)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_SECONDS * 5,
-        check=False,
-    )
-    if done.returncode:
-        return Seen(problems=[(done.stdout + done.stderr).decode("utf-8", "replace")[-2_000:]])
-    return msgspec.json.decode(done.stdout.splitlines()[-1], type=Seen)
+    words = (to, source, shared, folder, *programs_of(to))
+    seen = run_inside("tests.clients.cell", *words, folder=folder, seconds=_SECONDS * 5, type=Seen)
+    return seen if isinstance(seen, Seen) else Seen(problems=[seen])
 
 
 def _run(to: str, source: str, shared: Path, folder: Path, client: Path, node: Path | None) -> Seen:

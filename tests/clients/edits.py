@@ -29,7 +29,8 @@ from tests.engine.loopback import Turn
 
 from .cell import results, text_of
 from .driven import CLIENTS
-from .install import VERSIONS, node_for, program
+from .install import VERSIONS
+from .sandbox import programs_of, run_inside
 from .server import MARK, Script, served
 
 ROOT = Path(__file__).parents[2]
@@ -154,22 +155,11 @@ class Found(msgspec.Struct):
 
 def tried(client: str, edits: Sequence[Asked], folder: Path) -> Found:
     """Runs a client in its sandbox; `folder` is where it may write."""
-    programs = (program(client), node_for(client) or "")
     folder.mkdir(parents=True)
     (folder / "edits.json").write_bytes(msgspec.json.encode(edits))
-    shut_in = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", folder, folder)
-    alone = ("--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session")
-    run = (sys.executable, "-m", "tests.clients.edits", "inside", client, folder, *programs)
-    done = subprocess.run(
-        [str(one) for one in (*shut_in, *alone, "--chdir", ROOT, *run)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_SECONDS * 2,
-        check=False,
-    )
-    if done.returncode:
-        return Found(problem=(done.stdout + done.stderr).decode("utf-8", "replace")[-3_000:])
-    return msgspec.json.decode(done.stdout.splitlines()[-1], type=Found)
+    words = ("inside", client, folder, *programs_of(client))
+    found = run_inside("tests.clients.edits", *words, folder=folder, seconds=_SECONDS * 2, type=Found)
+    return found if isinstance(found, Found) else Found(problem=found)
 
 
 def _run(client: str, folder: Path, found: Path, node: Path | None) -> Found:

@@ -62,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Model:
-    """A scripted model: how the gateway is told of it, and its words."""
+    """A scripted model: its name, its address and its vocabulary."""
 
     named: str
     environment: dict[str, str]
