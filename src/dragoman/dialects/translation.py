@@ -402,7 +402,7 @@ class Respeaking:
         return new
 
     def items(self, item: ConversationItem) -> Iterator[ConversationItem]:
-        """The next item in the new words: none where it is told with a later one."""
+        """The next item in the new words, or nothing if its content goes into a later item."""
         made_by = item.provenance
         spoken = made_by.dialect if made_by is not None else None
         words = None if spoken is None else self._translation(spoken)

@@ -193,7 +193,7 @@ class RunWriter(abc.ABC):
 
     def _result(self, result: NativeResult, *, failed: bool) -> Events:
         if result.call_id not in self._ended or result.call_id in self._returned:
-            return []  # the results of earlier runs are told at the beginning of this one
+            return []  # results of earlier runs are sent when this one starts
         self._returned.add(result.call_id)
         return self._returned_call(result, failed=failed)
 
