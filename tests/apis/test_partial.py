@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from dragoman.apis.base.partial import PartialJson
 from tests.strategies import JSON
@@ -69,6 +69,34 @@ def test_any_cut_ends_in_the_same_value(value: Any, ascii: bool, indent: int | N
     view = fed(*(text[begin:end] for begin, end in itertools.pairwise(places)), " ")
     assert view.complete
     assert view.value == json.loads(text)
+
+
+@given(
+    st.lists(JSON, min_size=1),
+    st.sampled_from([None, 2]),
+    st.lists(st.integers(min_value=0), max_size=8),
+    st.none()
+    | st.tuples(st.integers(min_value=0), st.sampled_from(["", *',:{}[]"x\\', "\x01", "NaN", "1" * 4300 + ".5"])),
+)
+@example([[{}], [{"a": 1}]] * 9, None, [], None)  # a comma behind the list that is being read
+@example(["},", {"b": "],["}] * 9, None, [100], None)  # commas in texts
+@example([[1]] * 9, None, [], (11, "NaN"))
+@example([[1]] * 9, None, [], (11, "1" * 4300 + ".5"))
+def test_a_view_is_the_same_however_long_the_pieces_are(
+    rows: list[Any], indent: int | None, cuts: list[int], damage: tuple[int, str] | None
+) -> None:
+    """Long pieces are read by the container, single characters by the token."""
+    text = json.dumps({"rows": rows * 8}, indent=indent)
+    if damage is not None:
+        place = damage[0] % len(text)
+        text = f"{text[:place]}{damage[1]}{text[place + 1 :]}"
+    places = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
+    view, reference = PartialJson(), PartialJson()
+    for begin, end in itertools.pairwise(places):
+        view.feed(text[begin:end])
+        for character in text[begin:end]:
+            reference.feed(character)
+        assert (view.value, view.broken, view.complete) == (reference.value, reference.broken, reference.complete)
 
 
 @given(JSON, st.data())

@@ -8,8 +8,9 @@ and `broken` says so.
 from __future__ import annotations
 
 import re
+from json import JSONDecoder
 from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner; the stubs do not list it
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 # What JSON takes for space and for digits is less than what `\s` and `\d` match.
 _WS = r"[ \t\n\r]*"
@@ -30,9 +31,27 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?=([ \t\
 _NUMBER_BEGUN = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?)?\Z")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _LONGEST_NUMBER: Final = 4300  # Python reads no longer integers
+_NEXT_CONTAINER = re.compile(f"{_WS},{_WS}(?=[{{[])")
+_FIRST_CONTAINER = re.compile(f"{_WS}(?=[{{[])")
+
+_WINDOW: Final = 4096
+"""Text is read in windows of this length, so that no number in a whole container is longer than `_LONGEST_NUMBER`."""
+_TRIES: Final = 4
+"""How many containers of a window may turn out not to be whole: each costs up to a window, so the cost is linear."""
+_SHORTEST: Final = 64
+"""Shorter pieces hold few whole containers: looking for them costs more than it saves."""
 
 # What may come next.
 _VALUE, _VALUE_OR_END, _KEY, _KEY_OR_END, _COLON, _COMMA_OR_END, _IN_TEXT, _IN_KEY, _NOTHING = range(9)
+
+
+def _no_json(word: str) -> NoReturn:
+    raise ValueError(word)  # NaN and Infinity, which Python's decoder takes
+
+
+_WHOLE = JSONDecoder(strict=False, parse_constant=_no_json).scan_once  # type: ignore[attr-defined]  # nor this one
+_NO_JSON: Final = (ValueError, StopIteration, RecursionError)
+_CLOSING: Final = {"{": "}", "[": "]"}
 
 
 class PartialJson:
@@ -41,7 +60,7 @@ class PartialJson:
     The view is alive: its objects and lists are filled in place. Copy what you want to keep.
     """
 
-    __slots__ = ("_expect", "_key", "_rest", "_stack", "_texts", "broken", "value")
+    __slots__ = ("_expect", "_key", "_rest", "_stack", "_texts", "_tries", "broken", "value")
 
     def __init__(self) -> None:
         self.value: Any = None
@@ -53,6 +72,7 @@ class PartialJson:
         """For each open container, where in it the next value goes."""
         self._texts: list[str] = []
         """The pieces of a key that has not ended."""
+        self._tries = 0
 
     @property
     def complete(self) -> bool:
@@ -61,16 +81,23 @@ class PartialJson:
 
     def feed(self, text: str) -> None:
         """Reads on."""
-        if self.broken or not text:
+        for begin in range(0, len(text), _WINDOW):
+            self._read(text[begin : begin + _WINDOW])
+
+    def _read(self, text: str) -> None:
+        if self.broken:
             return
         text = self._rest + text if self._rest else text
         self._rest = ""
+        self._tries = _TRIES if len(text) >= _SHORTEST else 0
         place = 0
         while place < len(text) and not self.broken:
             if self._expect == _IN_TEXT or self._expect == _IN_KEY:
                 following = self._in_text(text, place)
             else:
                 following = self._scalars(text, place)
+                if self._tries:
+                    following = self._containers(text, following)
                 following = self._step(text, following)
             if following is None:
                 self._rest = text[place:]
@@ -117,6 +144,58 @@ class PartialJson:
             pattern = following
         return place
 
+    def _containers(self, text: str, place: int) -> int:
+        """Reads as many whole objects and lists of the innermost list as stand in a row."""
+        container = self._stack[-1] if self._stack else None
+        if type(container) is not list:
+            return place
+        if self._expect == _COMMA_OR_END:
+            pattern = _NEXT_CONTAINER
+        elif self._expect == _VALUE_OR_END:
+            pattern = _FIRST_CONTAINER
+        else:
+            return place
+        while self._tries and (found := pattern.match(text, place)) is not None:
+            begin = found.end()
+            values, end = self._whole_row(text, begin) or self._whole(text, begin) or ([], place)
+            if not values:
+                break
+            container += values
+            place = end
+            self._expect = _COMMA_OR_END
+            pattern = _NEXT_CONTAINER
+        return place
+
+    def _whole_row(self, text: str, place: int) -> tuple[list[Any], int] | None:
+        """The objects or lists from `place` to the last one that a comma follows, and where they end."""
+        closing = _CLOSING[text[place]]
+        end = text.rfind(f"{closing},", place) + 1
+        if not end or text.find(f"{closing},", place) == end - 1:
+            return None
+        row = f"[{text[place:end]}]"
+        # The comma may be in a text or in an inner list, and then the row is no JSON; or behind this list, and then the
+        # row ends too early.
+        try:
+            values, read = _WHOLE(row, 0)
+        except _NO_JSON:
+            read = 0
+        if read == len(row):
+            return values, end
+        self._tries -= 1
+        return None
+
+    def _whole(self, text: str, place: int) -> tuple[list[Any], int] | None:
+        """The object or list that begins at `place`, in a list, and where it ends; `None` when it is not whole JSON."""
+        if text.find(_CLOSING[text[place]], place) > 0:
+            try:
+                value, end = _WHOLE(text, place)
+            except _NO_JSON:
+                pass
+            else:
+                return [value], end
+        self._tries -= 1
+        return None
+
     # ── one token ──────────────────────────────────────────────────────────
 
     def _step(self, text: str, place: int) -> int | None:
@@ -145,6 +224,11 @@ class PartialJson:
             self._expect = _IN_TEXT
             return place + 1
         if character in "{[":
+            whole = self._whole(text, place) if self._tries else None
+            if whole is not None:
+                self._put(whole[0][0])
+                self._ended()
+                return whole[1]
             container: Any = {} if character == "{" else []
             self._put(container)
             self._stack.append(container)
