@@ -181,3 +181,15 @@ def test_the_prompt_that_a_command_stands_for_comes_along() -> None:
         ]
     )
     assert shape == [("user", ["Review a.py."])]
+
+
+def test_a_command_that_the_user_ran_comes_along_with_what_it_printed() -> None:
+    events: list[AnyEvent] = [
+        CommandInvoked(id="0", name="!", arguments="ls src"),
+        ClientNoted(id="1", name="message/user_shell_command", data={"exit_code": 2, "output": "no src"}),
+        UserSaid(id="2", text="<environment_context>…", by="client"),
+        CommandInvoked(id="3", name="!!", arguments="pwd"),
+        ClientNoted(id="4", name="bashExecution", data={"exitCode": 0, "output": "/w"}),
+        UserSaid(id="5", text="Go on."),
+    ]
+    assert _shape(events) == [("user", ["The user ran: ls src\nExit code: 2\nOutput:\nno src"]), ("user", ["Go on."])]

@@ -423,3 +423,31 @@ def test_a_picture_counts_as_a_picture_and_not_by_its_bytes(tmp_path: Path) -> N
         None, "claude_code", tmp_path, (user("See.", picture), Reply((TextPart("Seen."),), provenance=MADE_BY))
     )
     assert done.tokens < 3000
+
+
+def _log(path: Path, records: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in records))
+    return path
+
+
+def test_a_session_is_named_by_its_file_or_given_as_events(tmp_path: Path) -> None:
+    file, places = _log(tmp_path / "s1.jsonl", _claude()), Places(tmp_path)
+    by_file = port(file, to="codex", places=places)
+    by_events = port(read(file, "claude_code"), source="claude_code", to="codex", places=places)
+    assert (by_file.messages, by_file.ways, by_file.folder) == (by_events.messages, by_events.ways, by_events.folder)
+    with pytest.raises(LogError, match="name it with source="):
+        port(read(file, "claude_code"), to="codex", places=places)
+
+
+def test_the_log_of_a_sub_agent_alone_is_its_own_conversation(tmp_path: Path) -> None:
+    of_agent = [{**one, "isSidechain": True, "agentId": "a1"} for one in _claude()]
+    done = port(_log(tmp_path / "agent-a1.jsonl", of_agent), to="codex", places=Places(tmp_path))
+    assert done.ways == port(_log(tmp_path / "s1.jsonl", _claude()), to="codex", places=Places(tmp_path)).ways
+    assert done.ways == {"native": 1}
+
+
+def test_events_of_several_sessions_are_refused_and_the_sessions_are_named(tmp_path: Path) -> None:
+    other = [{**one, "sessionId": "s2"} for one in _claude()]
+    file = _log(tmp_path / "both.jsonl", [*_claude(), *other])
+    with pytest.raises(LogError, match="means 2 sessions: name one of s1, s2"):
+        port(file, to="codex", places=Places(tmp_path))

@@ -27,8 +27,10 @@ def told_events(console: Console, wanted: str, run: str) -> list[model.AnyEvent]
     """The events a run begins with that goes on with the session of this path or id; what stays behind is said."""
     import datetime
 
+    from dragoman.logs.port import one_session
+
     found = files_of(console, (wanted,))
-    session, events = one_session(wanted, list(events_of(console, found)))
+    session, events = one_session(list(events_of(console, found)), wanted)
     told = told_of(events, found)
     if not told.conversation:
         raise LogError(f"the session {session or wanted!r} holds no messages to continue from")
@@ -43,20 +45,6 @@ def told_events(console: Console, wanted: str, run: str) -> list[model.AnyEvent]
         folder = None
     begun = model.SessionStarted(id=f"{run}-from-0", cwd=folder, forked_from=session, **facts)
     return [begun, *_as_events(told.conversation, run, facts)]
-
-
-def one_session(wanted: str, events: list[model.AnyEvent]) -> tuple[str | None, list[model.AnyEvent]]:
-    """The session that was meant, and its events."""
-    started = [event for event in events if isinstance(event, model.SessionStarted)]
-    agents = {one.session for one in started if one.parent_session is not None and one.parent_session != one.session}
-    mains = dict.fromkeys(event.session for event in events if event.stream == "main")
-    ids = [id for id in mains if id not in agents] or list(mains)
-    named: list[str | None] = [id for id in mains if id is not None and id.startswith(wanted)]
-    meant = named or ids
-    if len(meant) > 1:
-        raise LogError(f"{wanted!r} means {len(meant)} sessions: name one of {', '.join(map(str, meant[:9]))}")
-    session = meant[0] if meant else None
-    return session, [event for event in events if event.session == session]
 
 
 def told_of(events: list[model.AnyEvent], found: list[logs.Found], *, keep_thoughts: bool = False) -> Told:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.cli.from_session import agents_of, one_session, told_of
+from dragoman.cli.from_session import agents_of, told_of
 from dragoman.cli.log_files import are_own, events_of, files_of, format_option, redactor_of
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.errors import LogError
@@ -80,13 +80,13 @@ def command(
     dragoman port 5f0c --to codex
     dragoman port last --to claude_code --dry-run
     """
-    from dragoman.logs.port import ported
+    from dragoman.logs.port import one_session, ported
 
     if from_turn is not None and last is not None:
         raise click.UsageError("--from-turn and --last exclude each other")
     found = files_of(console, (wanted,), format)
     read = list(events_of(console, found))
-    session, events = one_session(wanted, read)
+    session, events = one_session(read, wanted)
     if with_agents:
         read += _agent_threads(console, read)
     began = _folder_of(events)

@@ -8,7 +8,12 @@ from dragoman.doors import door
 
 if TYPE_CHECKING:
     from .agents import SubAgent as SubAgent, sub_agents as sub_agents
-    from .conversation import FROM_CLIENT as FROM_CLIENT, Told as Told, history_of as history_of
+    from .conversation import (
+        FROM_CLIENT as FROM_CLIENT,
+        Told as Told,
+        history_of as history_of,
+        one_session as one_session,
+    )
     from .porting import (
         IN_SUMMARY as IN_SUMMARY,
         Ported as Ported,
@@ -22,7 +27,7 @@ else:
         __name__,
         {
             "agents": ("SubAgent", "sub_agents"),
-            "conversation": ("FROM_CLIENT", "Told", "history_of"),
+            "conversation": ("FROM_CLIENT", "Told", "history_of", "one_session"),
             "porting": ("IN_SUMMARY", "Ported", "last_model", "port", "ported", "targets"),
         },
     )

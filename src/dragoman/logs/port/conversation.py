@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from dragoman.apis import APIS, NO_RESULT
+from dragoman.errors import LogError
 from dragoman.logs.base.raw_bytes import Originals
 from dragoman.logs.base.writing import SessionWriter
 from dragoman.model import ExecutedBy, Media, NativeResult, conversation as conv, events as ev
@@ -42,13 +43,17 @@ user ran (Claude Code 2.1.325)."""
 
 
 def history_of(
-    events: Iterable[ev.AnyEvent], dialect: str, stream: str = "main", *, writer: SessionWriter | None = None
+    events: Iterable[ev.AnyEvent], dialect: str, stream: str | None = None, *, writer: SessionWriter | None = None
 ) -> Told:
     """What was said in one stream of a session, each reply marked with the vocabulary its calls are in.
 
-    With the `writer` of the client whose session it is, thoughts that prove themselves to their maker are read from the
-    log again and come along.
+    Without a `stream` it is the main one, or that of the sub-agent when the log is of one sub-agent alone. With the
+    `writer` of the client whose session it is, thoughts that prove themselves to their maker are read from the log
+    again and come along.
     """
+    if stream is None:
+        events = list(events)
+        stream = _stream_of(events)
     with Originals() as originals:
         history = _History(dialect, writer, originals)
         others: set[str] = set()
@@ -60,6 +65,28 @@ def history_of(
     history.answer_the_rest()
     agents = {AGENTS: len(others)} if others and stream == "main" else {}
     return Told(tuple(history.items), {**history.left_out, **agents})
+
+
+def one_session(events: list[ev.AnyEvent], wanted: str = "") -> tuple[str | None, list[ev.AnyEvent]]:
+    """The session whose id begins with `wanted`, or the only one that is no sub-agent's, and its events."""
+    started = [event for event in events if isinstance(event, ev.SessionStarted)]
+    agents = {one.session for one in started if one.parent_session is not None and one.parent_session != one.session}
+    mains = dict.fromkeys(event.session for event in events if event.stream == "main")
+    mains = mains or dict.fromkeys(event.session for event in events)  # the log of a sub-agent alone
+    ids = [id for id in mains if id not in agents] or list(mains)
+    named: list[str | None] = [id for id in mains if wanted and id is not None and id.startswith(wanted)]
+    meant = named or ids
+    if len(meant) > 1:
+        what = repr(wanted) if wanted else "this"
+        raise LogError(f"{what} means {len(meant)} sessions: name one of {', '.join(map(str, meant[:9]))}")
+    session = meant[0] if meant else None
+    return session, [event for event in events if event.session == session]
+
+
+def _stream_of(events: Iterable[ev.AnyEvent]) -> str:
+    """The main stream; for a log that holds the words of one sub-agent only, the stream of that one."""
+    spoken = {event.stream for event in events if isinstance(event, ev.UserSaid | ev.ModelSaid | ev.ToolCalled)}
+    return spoken.pop() if len(spoken) == 1 else "main"
 
 
 class _History:
@@ -80,6 +107,8 @@ class _History:
         """Results that were logged before their calls."""
         self._command = False
         """Whether a command of the user was just given: the client's next words are the prompt that it stands for."""
+        self._ran: str | None = None
+        """The shell command that the user just ran and let the model see (`!ls`): what it printed is noted next."""
 
     def take(self, event: ev.AnyEvent) -> None:
         self._lengths[event.id] = len(self.items)
@@ -90,6 +119,10 @@ class _History:
             case ev.ContextCompacted(summary=str(summary)) if summary:
                 self.items[:] = [conv.user(summary)]
                 self._reply_id = None
+            case ev.CommandInvoked(name="!"):
+                self._ran = event.arguments
+            case ev.ClientNoted() if self._ran is not None:
+                self._by_user(self._ran, event.data)
             case ev.UserSaid(by="client") if event.text.startswith(_REPORTS):
                 self.items.append(conv.Message("user", (conv.TextPart(event.text),), FROM_CLIENT))
             case ev.UserSaid(by="client") if not is_prompt:
@@ -115,10 +148,18 @@ class _History:
         """Whether these words of the client are the prompt that a command of the user stands for."""
         is_prompt = self._command and isinstance(event, ev.UserSaid)
         if isinstance(event, ev.CommandInvoked):
-            self._command = True
+            self._command = event.name not in ("!", "!!")
         elif not isinstance(event, ev.ClientNoted) or event.name == "local-command":  # that one needs no model
             self._command = False
         return is_prompt
+
+    def _by_user(self, command: str, ended: dict[str, Any]) -> None:
+        """A command that the user ran: the model was shown it (Codex 0.166.0, pi 0.87.1)."""
+        code = ended.get("exit_code", ended.get("exitCode"))
+        lines = [f"The user ran: {command}", *([f"Exit code: {code}"] if code is not None else []), "Output:"]
+        text = "\n".join([*lines, str(ended.get("output") or "")])
+        self.items.append(conv.Message("user", (conv.TextPart(text),), FROM_CLIENT))
+        self._ran = None
 
     def _rewind(self, to: str | None) -> None:
         if to is None:

@@ -23,7 +23,7 @@ from dragoman.dialects import DIALECTS, Dialect
 from dragoman.dialects.translation import WHOLE, Lost, Respoken, Translation, Way, respoken
 from dragoman.errors import LogError, nearest
 from dragoman.logs.base.format import LogFormat, Places
-from dragoman.logs.base.reading import read
+from dragoman.logs.base.reading import read, recognise
 from dragoman.logs.base.writing import Agent, Destination, SessionWriter, messages_of
 from dragoman.model import (
     AnyEvent,
@@ -48,7 +48,7 @@ from dragoman.model.token_estimate import BYTES_PER_TOKEN, estimated_tokens
 from dragoman.registry import FORMATS
 
 from .agents import SubAgent, renamed, starting_calls, sub_agents
-from .conversation import AGENTS, history_of
+from .conversation import AGENTS, history_of, one_session
 from .folding import calls_of, fold_points, folded
 
 IN_SUMMARY = "it is only in the summary"
@@ -136,10 +136,10 @@ def targets() -> tuple[str, ...]:
 
 
 def port(
-    events: Iterable[AnyEvent],
+    session: str | Path | Iterable[AnyEvent],
     *,
-    source: str,
     to: str,
+    source: str | None = None,
     folder: str | None = None,
     version: str | None = None,
     model: str | None = None,
@@ -149,14 +149,21 @@ def port(
     places: Places | None = None,
     time: datetime.datetime | None = None,
 ) -> Ported:
-    """The main stream of a session of the client `source` as a session of the client `to`.
+    """A session, which is a log file or its events, as a session of the client `to`.
 
-    `folder` is where the new session works, by default where the old one did. The `version` and the `model` (or a
-    `family` of models) decide which tools the client offers. With a `budget` in tokens, older turns are folded into a
-    summary until the rest fits. `with_agents` writes the conversations of sub-agents too, for clients that keep them.
-    Nothing is written to disk before `Ported.place`.
+    `source` is the client that wrote it: for a file it is found by what the file holds, for events it must be named. A
+    file that holds several sessions is refused. `folder` is where the new session works, by default where the old one
+    did. The `version` and the `model` (or a `family` of models) decide which tools the client offers. With a `budget`
+    in tokens, older turns are folded into a summary until the rest fits. `with_agents` writes the conversations of
+    sub-agents too, for clients that keep them. Nothing is written to disk before `Ported.place`.
     """
-    events = list(events)
+    if isinstance(session, str | Path):
+        source = source or recognise(session)[0].name
+        session = read(FORMATS[source].whole(Path(session)), source)
+    elif source is None:
+        raise LogError("events do not say which client wrote them: name it with source=")
+    read_events = list(session)
+    _, events = one_session(read_events)
     told = history_of(events, FORMATS[source].dialect, writer=FORMATS[to].writer() if source == to else None)
     if not told.conversation:
         raise LogError("the session holds no messages to continue from")
@@ -168,7 +175,7 @@ def port(
         source=source,
         folder=folder or began,
         began=began,
-        agents=_agents_in(events, source) if with_agents else (),
+        agents=_agents_in(read_events, source) if with_agents else (),
         left_out=told.left_out,
         version=version,
         model=model,
