@@ -51,11 +51,12 @@ conformance: $(READY) ## check against the shared facts, real programs and a cle
 	@command -v npm >/dev/null || .ci/install-packages npm
 	@$(PYTHON) -m pytest -n 2 tests/conformance
 
-clients: $(READY) ## try the real clients, installed from npm: ported sessions, models of other makers, random edits (CLIENTS="codex pi" to choose)
+clients: $(READY) ## try the real clients, installed from npm: ported sessions, models of other makers, providers that fail, random edits (CLIENTS="codex pi" to choose)
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
 	@command -v npm >/dev/null || .ci/install-packages npm
 	@$(PYTHON) -m tests.clients $(CLIENTS)
 	@$(PYTHON) -m tests.clients.matrix $(CLIENTS)
+	@$(PYTHON) -m tests.clients.faults $(CLIENTS)
 	@$(PYTHON) -m tests.clients.edits $(CLIENTS)
 
 attack: $(READY) ## attack the product with real processes, sockets and files (ATTACK="-k trust" to choose)

@@ -279,52 +279,70 @@ def _filled(arguments: Mapping[str, Any], **values: str) -> dict[str, Any]:
     return filled
 
 
-def _run(client: str, api: str, shared: Path, folder: Path, programs: Sequence[str]) -> Seen:
-    """The inner side of a cell; the programs are the client, its Node where it needs one, and ripgrep."""
-    home, project, bin = folder / "home", folder / "home" / "project", folder / "bin"
-    for name, data in FILES.items():
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).write_bytes(data)
-    (folder / "tmp").mkdir()
-    bin.mkdir()
-    started, model = STARTED[client], MODELS[api]
+@dataclass(frozen=True)
+class Home:
+    """Where a client works, and the variables with which it and the gateway are started."""
+
+    project: Path
+    environment: dict[str, str]
+
+
+def home_of(client: str, api: str, folder: Path, programs: Sequence[str], port: int) -> Home:
+    """Makes a home for a client and for a gateway to the model at this port.
+
+    The programs are the client, its Node where it needs one, and ripgrep.
+    """
+    home, bin = folder / "home", folder / "bin"
+    project = home / "project"
+    for made in (project, bin, folder / "tmp"):
+        made.mkdir(parents=True)
+    started, model, setup = STARTED[client], MODELS[api], CLIENTS[client].setup(port)
     for name, found in zip((started.named, "node", "rg"), programs, strict=True):
         if found:
             (bin / name).symlink_to(found)
+    asks = client in ("gemini_cli", "qwen_code")  # they ask how to log in before they do anything else
+    for name in {*started.files, *(setup.files if asks else ())}:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        content = {**(setup.files.get(name, {}) if asks else {}), **started.files.get(name, {})}
+        (home / name).write_text(json.dumps(content))
+    urls = {name: path for name, path in model.environment.items() if path or "URL" in name}
+    environment = {
+        "HOME": str(home),
+        "PATH": f"{bin}{os.pathsep}{os.environ['PATH']}",
+        "TMPDIR": str(folder / "tmp"),
+        "SHELL": "/bin/bash",
+        "TERM": "xterm",
+        "LANG": "C.UTF-8",
+        **{name: value for name, value in setup.environment.items() if "URL" not in name and value != "none"},
+        **{name: f"http://127.0.0.1:{port}{path}" for name, path in urls.items()},
+        **{name: KEY for name in model.environment if name.endswith("KEY")},
+    }
+    return Home(project, environment)
+
+
+def words_of(client: str, prompt: str) -> list[str]:
+    """The options of a client that does what a prompt says without asking."""
+    return [prompt if one == "{}" else one for one in STARTED[client].options]
+
+
+def _run(client: str, api: str, shared: Path, folder: Path, programs: Sequence[str]) -> Seen:
+    """The inner side of a cell; the programs are the client, its Node where it needs one, and ripgrep."""
+    started, model = STARTED[client], MODELS[api]
     kept = f"{started.kept.get('', '')} {started.kept.get(model.vocabulary, '')}".split()
     vocabulary = Vocabulary(model.vocabulary, shared, [re.compile(one) for one in (r"(mcp_+)?toy_+\w+", *kept)])
     script = Played([], model, vocabulary)
     with served(script) as port, page_served(folder) as (page, trusted):
         script.steps = steps_of(client, api, page)
-        setup = CLIENTS[client].setup(port)
-        asks = client in ("gemini_cli", "qwen_code")  # they ask how to log in before they do anything else
-        for name in {*started.files, *(setup.files if asks else ())}:
-            (home / name).parent.mkdir(parents=True, exist_ok=True)
-            content = {**(setup.files.get(name, {}) if asks else {}), **started.files.get(name, {})}
-            (home / name).write_text(json.dumps(content))
-        environment = {
-            "HOME": str(home),
-            "PATH": f"{bin}{os.pathsep}{os.environ['PATH']}",
-            "TMPDIR": str(folder / "tmp"),
-            "SHELL": "/bin/bash",
-            "TERM": "xterm",
-            "LANG": "C.UTF-8",
-            "NODE_EXTRA_CA_CERTS": str(trusted),
-            **{name: value for name, value in setup.environment.items() if "URL" not in name and value != "none"},
-            **{
-                name: f"http://127.0.0.1:{port}{path}"
-                for name, path in model.environment.items()
-                if path or "URL" in name
-            },
-            **{name: KEY for name in model.environment if name.endswith("KEY")},
-        }
-        prompt = f"Do it. {MARK}"
+        home = home_of(client, api, folder, programs, port)
+        project = home.project
+        for name, data in FILES.items():
+            (project / name).parent.mkdir(parents=True, exist_ok=True)
+            (project / name).write_bytes(data)
         gateway = (Path(sys.executable).parent / "dragoman", "gateway", started.named, "--model", model.named)
-        options = (prompt if one == "{}" else one for one in started.options)
         done = subprocess.run(
-            [str(one) for one in (*gateway, "--watch", "--", *options)],
+            [str(one) for one in (*gateway, "--watch", "--", *words_of(client, f"Do it. {MARK}"))],
             cwd=project,
-            env=environment,
+            env={**home.environment, "NODE_EXTRA_CA_CERTS": str(trusted)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_SECONDS,

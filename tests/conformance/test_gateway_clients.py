@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.clients import faults
 from tests.clients.behind_gateway import expected, tried
 from tests.clients.matrix import HEAD, PAGE
 from tests.clients.strict import Vocabulary
@@ -25,6 +26,16 @@ from .conftest import SHARED
 )
 def test_a_real_client_does_the_task_of_a_model_of_another_maker(client: str, api: str, tmp_path: Path) -> None:
     assert tried(client, api, SHARED, tmp_path / "cell") == expected(client)
+
+
+@pytest.mark.parametrize("client, fault", [("claude_code", "passing"), ("codex", "cut"), ("gemini_cli", "cut")])
+def test_a_real_client_never_takes_half_an_answer_for_the_whole(client: str, fault: str, tmp_path: Path) -> None:
+    seen = faults.tried(client, fault, tmp_path / "run")
+    assert faults.is_right(client, fault, seen), seen
+
+
+def test_two_real_clients_at_one_gateway_do_not_disturb_each_other(tmp_path: Path) -> None:
+    assert faults.tried_together(tmp_path / "runs") == faults.EXPECTED_TOGETHER
 
 
 def test_the_table_of_the_page_is_one_that_the_matrix_can_write() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.loopback import Turn
+from tests.engine.loopback import Raw, Turn, played
 from tests.serve.test_gateway import TOKEN, gateway
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*invalid escape sequence", "ignore::DeprecationWarning:google")
@@ -109,3 +109,14 @@ async def test_the_sdk_of_a_maker_reads_an_answer_of_any_other(
     async with gateway(monkeypatch, upstream, said) as (served, _):
         heard = await asyncio.to_thread(sdk, served.url, stream=stream)
     assert heard == ("I will look.", [("weather", {"city": "Oslo"})], 120)
+
+
+@pytest.mark.parametrize("sdk", [anthropic, responses, chat, gemini])
+async def test_no_sdk_takes_an_answer_that_broke_off_for_a_whole_one(
+    sdk: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = played("openai_chat", Turn("One two three four five six.", pieces=6), stream=True)
+    cut = Raw(200, whole.body, content_type=whole.content_type, stop_after=len(whole.body) // 2)
+    async with gateway(monkeypatch, "openai_chat", cut, cut) as (served, _):
+        with pytest.raises(Exception, match=r"in the middle of an answer|receive a `response.completed`"):
+            await asyncio.to_thread(sdk, served.url, stream=True)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
+import msgspec
+
 from dragoman.apis.base.api import is_too_long
 from dragoman.apis.base.serving import STATUSES, Asked, ServerSide, StreamWriter, event, is_own, new_id, status_of
 from dragoman.errors import EngineError
@@ -187,7 +189,10 @@ class ContentWriter(StreamWriter):
         )
 
     def fail(self, error: EngineError) -> bytes:
-        return event(SERVER.error(error)[1])
+        # Google's own SDKs take no event for an error: they look for JSON that is not one, as Google's server sends it.
+        # Gemini CLI 0.61.0 otherwise takes what came before for the whole answer.
+        body = SERVER.error(error)[1]
+        return event(body) + msgspec.json.encode(body)
 
 
 SERVER = GenerateServer()
