@@ -6,10 +6,7 @@ import json
 import sqlite3
 from typing import Any
 
-
-def lines(*records: Any) -> bytes:
-    """Records as a file of JSON lines."""
-    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+from tests.logs.agent_samples import AGENT_SAMPLES, lines as lines
 
 
 def _claude(kind: str, uuid: str, parent: str | None, **more: Any) -> dict[str, Any]:
@@ -781,4 +778,5 @@ SAMPLES: dict[str, list[tuple[str, bytes]]] = {
         ("subagents/q-1/agent-Explore-call_00000002.jsonl", QWEN_AGENTS_OWN),
         ("chats/session-q-0.json", QWEN_DOCUMENT),
     ],
+    **AGENT_SAMPLES,
 }
