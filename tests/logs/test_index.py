@@ -7,6 +7,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,20 @@ def test_a_file_that_grew_is_read_on_from_where_it_ended(format: str, tmp_path: 
     with Index(place) as index:
         assert index.update(found) == Counts(files=1, read_on=1, bytes=len(data) - half)
         assert rows(index) == fresh(found)
+
+
+def test_no_state_is_stored_for_a_file_that_nobody_wrote_to_lately(log: Found, place: Path) -> None:
+    old = time.time() - 30 * 86_400
+    log.path.write_bytes(CLAUDE[: CLAUDE.index(b"\n") + 1])
+    os.utime(log.path, (old, old))
+    with Index(place) as index:
+        index.update([log])
+        assert index._database.execute("SELECT state FROM files").fetchall() == [(None,)]
+        with log.path.open("ab") as file:
+            file.write(CLAUDE[CLAUDE.index(b"\n") + 1 :])
+        assert index.update([log]) == Counts(files=1, read_anew=1, bytes=len(CLAUDE))
+        assert index._database.execute("SELECT count(state) FROM files").fetchall() == [(1,)]
+        assert rows(index) == fresh([log])
 
 
 def test_a_file_that_grew_but_begins_otherwise_is_read_anew(log: Found, place: Path) -> None:

@@ -2,8 +2,8 @@
 
 Rules: a file whose identity, size and time are what they were is not opened; one that grew is read on from where it
 ended, if its last bytes before that are what they were; any other is read anew. All rows of a file are written in one
-transaction, so a process that is killed leaves the index as it was before that file. Several processes may update at
-once: whoever comes second finds the file done and lets its own work go.
+transaction, together with those of some other files, so a process that is killed leaves whole files. Several processes
+may update at once: whoever comes second finds the file done and lets its own work go.
 """
 
 from __future__ import annotations
@@ -38,6 +38,11 @@ _LAYOUT: Final = 3
 """Counts up when the tables or what is written to them change."""
 _TAIL: Final = 4_096
 _PIECE: Final = 1 << 20
+_BATCH: Final = 200
+_BATCH_BYTES: Final = 32 << 20
+"""How many files, and how many bytes of logs, are written in one transaction."""
+_LATELY: Final = 3 * 86_400 * 10**9
+"""Nanoseconds."""
 _PATIENCE: Final = 60.0
 """Seconds to wait for another process that is writing."""
 _PAUSE: Final = 0.02
@@ -61,6 +66,13 @@ class Counts(msgspec.Struct):
     failed: int = 0
     bytes: int = 0
     """How many bytes of logs were read."""
+
+    def add(self, read: _Read) -> None:
+        """Counts a file that was read and written."""
+        self.bytes += read.bytes
+        self.read_on += read.is_continued
+        self.read_anew += not read.is_continued
+        self.failed += read.row.error is not None
 
 
 class FileRow(msgspec.Struct, kw_only=True):
@@ -215,22 +227,40 @@ class Index:
     def _updated(
         self, found: Iterable[Found], progress: Progress | None, *, is_everything: bool, anew: bool = False
     ) -> Counts:
+        found = list(found)
+        try:
+            return self._updated_once(found, progress, is_everything=is_everything, anew=anew)
+        except sqlite3.DatabaseError as error:
+            if self.is_in_memory or not _is_damage(error):
+                raise
+            self._database.close()
+            self._put_aside(str(error))
+            self._database = self._connected()
+            return self._updated_once(found, None, is_everything=is_everything)
+
+    def _updated_once(
+        self, found: Iterable[Found], progress: Progress | None, *, is_everything: bool, anew: bool = False
+    ) -> Counts:
         self._is_looking = False
         counts = Counts()
-        known = {row.path: row for row in self.files()}
+        known = self._known()
+        batch: list[_Read] = []
         for one in found:
             counts.files += 1
             path = name_of(one.path)
-            try:
-                self._update_file(one, known.pop(path, None), counts, anew=anew)
-            except sqlite3.DatabaseError as error:
-                if self.is_in_memory or not _is_damage(error):
-                    raise
-                self._begin_anew(str(error))
-                known.clear()
-                self._update_file(one, None, counts)
+            before, now = known.pop(path, None), _facts(one)
+            if now is None:
+                self._forget(path)
+                counts.removed += before is not None
+            elif (before == now and not anew) or (read := self._read(one, now, anew=anew)) is None:
+                counts.unchanged += 1
+            else:
+                batch.append(read)
+                if len(batch) == _BATCH or sum(read.bytes for read in batch) > _BATCH_BYTES:
+                    self._write_batch(batch, counts)
             if progress is not None:
                 progress(1)
+        self._write_batch(batch, counts)
         if is_everything:
             for path in known:
                 if anew or not os.path.exists(path_of(path)):
@@ -238,43 +268,53 @@ class Index:
                     counts.removed += 1
         return counts
 
-    def _begin_anew(self, reason: str) -> None:
-        self._database.close()
-        self._put_aside(reason)
-        self._database = self._connected()
+    def _known(self) -> dict[str, tuple[Any, ...] | None]:
+        """File → what `_facts` said when it was read; `None` for one that could not be read."""
+        rows = self._database.execute(f"SELECT path, error, {', '.join(_FACTS)} FROM files")
+        return {path: None if error is not None else tuple(facts) for path, error, *facts in rows}
 
-    def _update_file(self, found: Found, known: FileRow | None, counts: Counts, *, anew: bool = False) -> None:
-        while True:
-            try:
-                status = os.stat(found.path)
-            except OSError:
-                self._forget(name_of(found.path))
-                counts.removed += known is not None
-                return
-            format: LogFormat = FORMATS[found.format]
-            row = FileRow(
-                path=name_of(found.path),
-                format=found.format,
-                home=None if found.home is None else name_of(found.home),
-                device=_column(status.st_dev),
-                inode=_column(status.st_ino),
-                size=status.st_size,
-                modified=_column(status.st_mtime_ns),
-                beside=_beside(format, found.path),
-                generation=0 if known is None else known.generation,
-            )
-            if known is not None and not anew and _is_same(known, row):
+    def _read(self, found: Found, facts: tuple[Any, ...], *, anew: bool = False) -> _Read | None:
+        """What is new in a file, or all of it; `None` if another process has read it meanwhile."""
+        known = self.file(name_of(found.path))
+        is_usable = known is not None and not anew and known.error is None
+        if is_usable and tuple(getattr(known, one) for one in _FACTS) == facts:
+            return None
+        row = FileRow(
+            path=name_of(found.path),
+            home=None if found.home is None else name_of(found.home),
+            generation=0 if known is None else known.generation,
+            **dict(zip(_FACTS, facts, strict=True)),
+        )
+        continued = None if anew else known
+        return _Read(found, row, continued, self._state_of(continued))
+
+    def _write_batch(self, batch: list[_Read], counts: Counts) -> None:
+        """Writes what was read of some files, and empties the list.
+
+        A file that another process has written meanwhile is compared with what that one wrote.
+        """
+        if not batch:
+            return
+        with _transaction(self._database):
+            late = [read for read in batch if not self._written(read)]
+        for read in batch:
+            if read not in late:
+                counts.add(read)
+        batch.clear()
+        for read in late:
+            self._write_late(read.found, counts)
+
+    def _write_late(self, found: Found, counts: Counts) -> None:
+        while (facts := _facts(found)) is not None:
+            read = self._read(found, facts)
+            if read is None:
                 counts.unchanged += 1
                 return
-            continued = None if anew else known
-            read = _Read(str(found.path), row, continued, self._state_of(continued))
-            if self._written(read):
-                counts.bytes += read.bytes
-                counts.read_on += read.is_continued
-                counts.read_anew += not read.is_continued
-                counts.failed += row.error is not None
+            with _transaction(self._database):
+                is_written = self._written(read)
+            if is_written:
+                counts.add(read)
                 return
-            known = self.file(row.path)
 
     def _state_of(self, known: FileRow | None) -> bytes | None:
         if known is None:
@@ -285,22 +325,22 @@ class Index:
     def _written(self, read: _Read) -> bool:
         """Writes what was read of a file, unless another process has written it meanwhile."""
         row, database = read.row, self._database
-        with _transaction(database):
-            there = database.execute("SELECT id, generation FROM files WHERE path = ?", (row.path,)).fetchone()
-            id, generation = there if there is not None else (None, 0)
-            if generation != row.generation:
-                return False
-            row.generation += 1
-            if id is None:
-                id = int(database.execute("INSERT INTO files(path) VALUES (?)", (row.path,)).lastrowid or 0)
+        there = database.execute("SELECT id, generation FROM files WHERE path = ?", (row.path,)).fetchone()
+        id, generation = there if there is not None else (None, 0)
+        if generation != row.generation:
+            return False
+        row.generation += 1
+        if id is None:
+            id = int(database.execute("INSERT INTO files(path) VALUES (?)", (row.path,)).lastrowid or 0)
+        else:
             for table in (*TABLES, "agents"):
                 only = " AND provisional" if read.is_continued else ""
                 database.execute(f"DELETE FROM {table} WHERE file = ?{only}", (id,))
-            for built, provisional in ((read.firm, False), (read.provisional, True)):
-                _write(database, id, built, provisional=provisional)
-            settings = ", ".join(f"{name} = ?" for name in _FILE_COLUMNS)
-            values = [getattr(row, name) for name in _FILE_COLUMNS]
-            database.execute(f"UPDATE files SET {settings} WHERE id = ?", (*values, id))
+        for built, provisional in ((read.firm, False), (read.provisional, True)):
+            _write(database, id, built, provisional=provisional)
+        settings = ", ".join(f"{name} = ?" for name in _FILE_COLUMNS)
+        values = [getattr(row, name) for name in _FILE_COLUMNS]
+        database.execute(f"UPDATE files SET {settings} WHERE id = ?", (*values, id))
         return True
 
     def keep_only(self, path: Path | str, sessions: Iterable[str]) -> None:
@@ -326,13 +366,16 @@ class Index:
 
     def files(self) -> list[FileRow]:
         """Every indexed file, without the state of its reader."""
+        return self._file_rows("ORDER BY id")
+
+    def _file_rows(self, which: str, *values: Any) -> list[FileRow]:
         names = [name for name in _FILE_COLUMNS if name != "state"]
-        rows = self._database.execute(f"SELECT {', '.join(names)} FROM files ORDER BY id")
+        rows = self._database.execute(f"SELECT {', '.join(names)} FROM files {which}", values)
         return [FileRow(**dict(zip(names, row, strict=True))) for row in rows]
 
     def file(self, path: str) -> FileRow | None:
-        """One file."""
-        return next((row for row in self.files() if row.path == path), None)
+        """One file, without the state of its reader."""
+        return next(iter(self._file_rows("WHERE path = ?", path)), None)
 
     def look_at(self, paths: Iterable[Path | str] | None) -> None:
         """Restricts later answers to these files, in this order; `None` removes the restriction."""
@@ -472,8 +515,9 @@ def default_path() -> Path:
 class _Read:
     """One file, read on or anew: its rows, those that its end alone gave, and the state to go on from."""
 
-    def __init__(self, path: str, row: FileRow, known: FileRow | None, state: bytes | None) -> None:
-        self.row, self.bytes, self.is_continued = row, 0, False
+    def __init__(self, found: Found, row: FileRow, known: FileRow | None, state: bytes | None) -> None:
+        self.found, self.row, self.bytes, self.is_continued = found, row, 0, False
+        path = str(found.path)
         builder = TableBuilder(path)
         reader: LogReader | None = None
         try:
@@ -492,7 +536,7 @@ class _Read:
                 self.firm = builder.rows()
                 firm = builder.events
                 # Of some files everything is told at the end: there is nothing to go on from.
-                row.state = stored(reader, builder) if firm else None
+                row.state = stored(reader, builder) if firm and _may_grow(row) else None
                 for event in reader.rest():
                     if builder.events == firm:
                         builder.go_on()
@@ -536,9 +580,29 @@ def _has_grown(file: Any, known: FileRow, row: FileRow) -> bool:
     return same and row.size >= known.size > 0 and _digest(_tail(file, known.size)) == known.tail
 
 
-def _is_same(known: FileRow, row: FileRow) -> bool:
-    facts = ("device", "inode", "size", "modified", "beside", "format")
-    return known.error is None and all(getattr(known, name) == getattr(row, name) for name in facts)
+_FACTS: Final = ("format", "device", "inode", "size", "modified", "beside")
+
+
+def _facts(found: Found) -> tuple[Any, ...] | None:
+    """What tells whether a file is as it was, the values of `_FACTS`; `None` if there is none."""
+    try:
+        status = os.stat(found.path)
+    except OSError:
+        return None
+    return (
+        found.format,
+        _column(status.st_dev),
+        _column(status.st_ino),
+        status.st_size,
+        _column(status.st_mtime_ns),
+        _beside(FORMATS[found.format], found.path),
+    )
+
+
+def _may_grow(row: FileRow) -> bool:
+    """Whether a file was written to lately. The state of a reader is a fifth of an index, and few sessions go on later:
+    those are read anew."""
+    return time.time_ns() - row.modified < _LATELY
 
 
 def _column(number: int) -> int:
