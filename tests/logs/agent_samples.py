@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from typing import Any
 
 
@@ -78,7 +79,95 @@ KIMI_AGENTS_OWN = lines(
 )
 
 
+# ── Goose ────────────────────────────────────────────────────────────────────
+
+
+def database(script: str, rows: list[tuple[str, tuple[Any, ...]]]) -> bytes:
+    """A database as bytes."""
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(script)
+    for statement, values in rows:
+        connection.execute(statement, values)
+    connection.commit()
+    return connection.serialize()
+
+
+_GOOSE_TABLES = """
+CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at TIMESTAMP);
+CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, session_type TEXT, working_dir TEXT, created_at TIMESTAMP,
+  updated_at TIMESTAMP, accumulated_input_tokens INTEGER, accumulated_output_tokens INTEGER, accumulated_cost REAL,
+  model_config_json TEXT);
+CREATE TABLE messages (id INTEGER PRIMARY KEY, message_id TEXT, session_id TEXT, role TEXT, content_json TEXT,
+  created_timestamp INTEGER, metadata_json TEXT);
+"""
+
+
+def _goose_session(id: str, kind: str, used: int | None) -> tuple[str, tuple[Any, ...]]:
+    row = (
+        id,
+        "fix",
+        kind,
+        "/p",
+        "2026-01-01 00:00:00",
+        "2026-01-01 00:00:09",
+        used,
+        used,
+        0.01,
+        '{"model_name": "m-1"}',
+    )
+    return "INSERT INTO sessions VALUES (?,?,?,?,?,?,?,?,?,?)", row
+
+
+def _goose(number: int, session: str, role: str, *blocks: Any, visible: bool = True) -> tuple[str, tuple[Any, ...]]:
+    shown = json.dumps({"userVisible": visible, "agentVisible": True})
+    row = (number, f"msg-{number}", session, role, json.dumps(blocks), 1_767_225_600 + number, shown)
+    return "INSERT INTO messages VALUES (?,?,?,?,?,?,?)", row
+
+
+def _goose_call(id: str, name: str, arguments: dict[str, Any], extension: str) -> dict[str, Any]:
+    call = {"status": "success", "value": {"name": name, "arguments": arguments}}
+    return {"type": "toolRequest", "id": id, "toolCall": call, "_meta": {"goose_extension": extension}}
+
+
+def _goose_result(id: str, text: str, **beside: Any) -> dict[str, Any]:
+    value = {"content": [{"type": "text", "text": text}], **beside}
+    return {"type": "toolResponse", "id": id, "toolResult": {"status": "success", "value": value}}
+
+
+_GOOSE_FAILED = {"stdout": "", "stderr": "", "exit_code": 1}
+_GOOSE_UNKNOWN = {"type": "toolResponse", "id": "c-3", "toolResult": {"status": "error", "error": "-32602: no"}}
+GOOSE = database(
+    _GOOSE_TABLES,
+    [
+        ("INSERT INTO schema_version VALUES (?,?)", (13, "2026-01-01")),
+        _goose_session("20260101_1", "user", 100),
+        _goose_session("20260101_2", "sub_agent", 30),
+        _goose(1, "20260101_1", "user", {"type": "text", "text": "Fix it."}),
+        _goose(2, "20260101_1", "user", {"type": "text", "text": "<note/>"}, visible=False),
+        _goose(3, "20260101_1", "assistant", {"type": "thinking", "thinking": "hm", "signature": ""}),
+        _goose(4, "20260101_1", "assistant", _goose_call("c-1", "shell", {"command": "false"}, "developer")),
+        _goose(
+            5,
+            "20260101_1",
+            "user",
+            _goose_result(
+                "c-1", "(no output)\n\nCommand exited with code 1", structuredContent=_GOOSE_FAILED, isError=True
+            ),
+        ),
+        _goose(6, "20260101_1", "assistant", _goose_call("c-2", "delegate", {"instructions": "Look."}, "summon")),
+        _goose(7, "20260101_2", "user", {"type": "text", "text": "Look."}),
+        _goose(8, "20260101_2", "assistant", {"type": "text", "text": "Seen."}),
+        _goose(9, "20260101_1", "user", _goose_result("c-2", "Seen.", _meta={"subagent_session_id": "20260101_2"})),
+        _goose(10, "20260101_1", "assistant", _goose_call("c-3", "toy__echo", {"text": "x"}, "toy")),
+        _goose(11, "20260101_1", "user", _GOOSE_UNKNOWN),
+        _goose(12, "20260101_1", "assistant", {"type": "text", "text": "Done."}, {"type": "a_new_kind"}),
+        ("INSERT INTO messages VALUES (13,'m','20260101_1','user','{broken',1767225700,NULL)", ()),
+    ],
+)
+
+
 AGENT_SAMPLES: dict[str, list[tuple[str, bytes]]] = {
+    "goose": [("sessions.db", GOOSE)],
     "kimi_code": [
         ("session_k-1/agents/main/wire.jsonl", KIMI),
         ("session_k-1/agents/agent-0/wire.jsonl", KIMI_AGENTS_OWN),
