@@ -7,6 +7,7 @@ those of prices do (`dragoman.prices`); `[1m]` after a name is Claude's window o
 from __future__ import annotations
 
 from datetime import date
+from functools import lru_cache
 from typing import Final
 
 from dragoman.prices import is_called
@@ -32,6 +33,7 @@ WINDOWS: Final[dict[str, int]] = {
 """Model → tokens."""
 
 
+@lru_cache(maxsize=256)
 def window_of(model: str | None) -> int | None:
     """The context window of a model, or `None` when it is not known."""
     if model is None:

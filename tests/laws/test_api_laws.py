@@ -420,6 +420,52 @@ def test_an_unchanged_toolset_is_written_once(api: str) -> None:
     assert first.tools is not None
     assert first.tools is second.tools
     assert first.body["tools"] is second.body["tools"]
+    third = codec.encode(Request("some-model", (user("c"),), copy.deepcopy(DEFINITIONS)))
+    assert third.tools is first.tools
+
+
+DESCRIPTIONS = st.sampled_from(["", "About it.", "About \ud800"])
+SCHEMAS = st.fixed_dictionaries(
+    {"type": st.just("object"), "properties": st.dictionaries(NAMES, st.sampled_from([{"type": "string"}, {}]))},
+    optional={"required": st.just(["find"]), "default": st.sampled_from([None, float("inf"), 1, True, 10**30, (1,)])},
+)
+OFFERED = (
+    st.builds(
+        FunctionDefinition, NAMES, DESCRIPTIONS, SCHEMAS, strict=st.none() | st.booleans(), deferred=st.booleans()
+    )
+    | st.builds(FreeformDefinition, NAMES, DESCRIPTIONS, namespace=st.none() | NAMES)
+    | st.builds(ProviderDefinition, st.just("openai.file"), NAMES, settings=JSON_OBJECT)
+)
+
+
+@pytest.mark.parametrize("api", ALL)
+@few
+@given(toolsets=st.lists(st.lists(OFFERED, min_size=1, max_size=2).map(tuple), min_size=1, max_size=4))
+def test_a_toolset_seen_before_is_written_as_by_a_codec_that_has_seen_none(api: str, toolsets: list[Any]) -> None:
+    codec: Any = type(APIS[api])()
+    for definitions in [*toolsets, *copy.deepcopy(toolsets), *(toolset[::-1] for toolset in toolsets)]:
+        request = Request("some-model", (user("a"),), definitions)
+        assert _written(codec, request) == _written(type(codec)(), request)
+
+
+@pytest.mark.parametrize("api", ALL)
+def test_a_codec_forgets_the_oldest_toolsets(api: str) -> None:
+    codec = type(APIS[api])()
+    first = codec.encode(Request("some-model", (user("a"),), DEFINITIONS)).tools
+    for number in range(200):
+        other = FunctionDefinition(f"f{number}", "x", {"type": "object"})
+        codec.encode(Request("some-model", (user("a"),), (other,)))
+    again = codec.encode(Request("some-model", (user("a"),), DEFINITIONS)).tools
+    assert again == first
+    assert again is not first
+
+
+def _written(codec: Any, request: Request) -> Any:
+    try:
+        encoded = codec.encode(request)
+    except DefinitionError as error:
+        return error.problems
+    return encoded.to_bytes(), encoded.report, encoded.lowering, codec.validate(request)
 
 
 @pytest.mark.parametrize("api", ALL)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack, overload
+from collections.abc import Mapping
+from copy import copy
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from dragoman.apis import Lowering
+from dragoman.bounded import remember
+from dragoman.dialects import Dialect
+from dragoman.model import Limits, operations as op
 from dragoman.registry import TOOLS
-from dragoman.tools import Context, Web
+from dragoman.tools import Context, Toolset, Web
 
 from .offer import Offer
 
@@ -44,6 +51,43 @@ class Facade(Offer):
             facade._note("search_web", "it is not offered: give a context whose Web has a search backend")
         bridge: Bridge = BRIDGES[framework](facade, **settings)
         return bridge
+
+
+_REMEMBERED = 32
+_offered_as = attrgetter("offered_as")
+_facades: dict[Any, tuple[Any, Facade]] = {}
+"""What an offer depends on → that, which keeps the ids in it their own, and a facade without its tools."""
+
+
+def facade_like_before(
+    dialect: Dialect,
+    toolset: Toolset,
+    limits: Limits,
+    *,
+    honoured: Mapping[type[op.Operation], tuple[str, ...]],
+    beside: tuple[str, ...],
+    model: str | None,
+) -> Facade:
+    """A `Facade`; what it offers is worked out once for all that differ only in what their functions run.
+
+    A program may make an `Orchestrator` for each request, with tools that hold what belongs to the request: the tools
+    themselves are not remembered.
+    """
+    kept = (dialect, *map(_offered_as, toolset.list()))
+    key = (limits, tuple(honoured.items()), beside, model, *map(id, kept))
+    found = _facades.get(key)
+    if found is None:
+        facade = Facade(dialect, toolset, limits, honoured=honoured, beside=beside, model=model)
+        remember(_facades, key, (kept, _of_tools(facade, Toolset())), _REMEMBERED)
+        return facade
+    return _of_tools(found[1], toolset)
+
+
+def _of_tools(facade: Facade, toolset: Toolset) -> Facade:
+    made = copy(facade)
+    made.toolset, made.lowering = toolset, Lowering()
+    made.__dict__.pop("_can_read", None)
+    return made
 
 
 def _searches(context: Context | None) -> bool:

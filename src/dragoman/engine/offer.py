@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dragoman.apis import Lowering
+from dragoman.bounded import remember
 from dragoman.dialects import DIALECTS, Dialect, Loss, ProviderRow, Steer, approval_told, provider_dialect
 from dragoman.errors import DefinitionError, Unspeakable, nearest
 from dragoman.model import operations as op
@@ -47,6 +48,8 @@ _DIGEST_LENGTH = 8
 # `-`; Gemini wants a letter or `_` first.
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 _LONGEST_NAME = 64
+_MOST_PARTS = 64
+"""Choices of tools that an offer remembers."""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -480,9 +483,11 @@ class Offer:
 
     def offered(self, names: tuple[str, ...]) -> tuple[Definition, ...]:
         """The definitions of these tools alone, named as the model knows them: the same tuple for the same names."""
-        if names not in self._parts:
-            self._parts[names] = tuple(one for one in self.definitions if one.name in names)
-        return self._parts[names]
+        part = self._parts.get(names)
+        if part is None:
+            part = tuple(one for one in self.definitions if one.name in names)
+            remember(self._parts, names, part, _MOST_PARTS)
+        return part
 
     def _choosable(self, name: str, offered: set[str]) -> list[str]:
         if name in self.names.ours.values():

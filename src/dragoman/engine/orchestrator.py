@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman.apis import Encoded, merged
+from dragoman.bounded import remember
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import ConfigError, DefinitionError, ToolError, Unsupported, nearest
 from dragoman.model import (
@@ -38,7 +39,7 @@ from .approval import Approvals, Approver
 from .engine import Engine
 from .event_stream import Item
 from .executor import Hooks
-from .facade import Facade
+from .facade import Facade, facade_like_before
 from .history.from_recording import conversation_of
 from .history.shortening import Room
 from .loop import Ask, by_client
@@ -192,7 +193,8 @@ class Orchestrator(Generic[OutputT]):
         self.dialect = chosen.at(family=family_of(self.model)) if self.model else chosen
         self.approvals = Approvals() if approvals is None else approvals
         """What was approved in earlier runs; the runs of one conversation share it."""
-        self._facades: dict[Any, Facade] = {}
+        self._facades: dict[Any, tuple[Any, Facade]] = {}
+        """The id of a list of tools, and provider tools → that list, which keeps the id its own, and the facade."""
         self._ask_for(output)
 
     def __repr__(self) -> str:
@@ -434,12 +436,14 @@ class Orchestrator(Generic[OutputT]):
 
     def facade_of(self, provider_tools: Sequence[ProviderTool] = ()) -> Facade:
         """The tools in the model's words: made once for each toolset, so that requests share what is offered."""
-        names = self.toolset.list()
-        key = (tuple(map(id, names)), tuple((tool.id, str(tool.settings)) for tool in provider_tools))
-        known = self._facades.get(key)
-        if known is None:
-            allowed = [tool for tool in self.toolset if self.policy.allows(_name_of(tool))]
-            toolset = Toolset(allowed)
+        tools = self.toolset.list()
+        key = (id(tools), tuple((tool.id, str(tool.settings)) for tool in provider_tools))
+        found = self._facades.get(key)
+        if found is None:
+            if self.policy.allows_all:
+                toolset = self.toolset.clone()
+            else:
+                toolset = Toolset(tool for tool in self.toolset if self.policy.allows(_name_of(tool)))
             more = [tool for tool in provider_tools if self.policy.allows(tool.id)]
             if more:
                 toolset = merged_by_id(toolset, more)
@@ -461,10 +465,9 @@ class Orchestrator(Generic[OutputT]):
             known = self.facade_for(self.dialect, toolset, self.engine.limits(self.model))
             if searching.nobody is not None:
                 known.notes += (Note(SEARCH, f"it is not offered: {searching.nobody}"),)
-            if len(self._facades) >= _REMEMBERED:
-                del self._facades[next(iter(self._facades))]
-            self._facades[key] = known
-        return known
+            found = (tools, known)
+            remember(self._facades, key, found, _REMEMBERED)
+        return found[1]
 
     def _searching(self, toolset: Toolset) -> Searching:
         return who_searches(toolset, self.policy, self.engine, self.model, self._web_of_runs, self.workspace)
@@ -488,7 +491,7 @@ class Orchestrator(Generic[OutputT]):
         if self.reads_pages:
             honoured[op.FetchPage] = ("instructions",)
         model = plain_name(self.model) or None
-        return Facade(dialect, toolset, limits, honoured=honoured, beside=self._beside, model=model)
+        return facade_like_before(dialect, toolset, limits, honoured=honoured, beside=self._beside, model=model)
 
 
 def _unfit(result: RunResult, problem: str) -> RunResult:

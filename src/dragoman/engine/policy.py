@@ -132,6 +132,11 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return False
         return self.allowed is None or any(fnmatchcase(name, pattern) for pattern in self.allowed)
 
+    @property
+    def allows_all(self) -> bool:
+        """Whether every tool may be offered and run."""
+        return self.enabled and self.allowed is None and (self.within is None or self.within.allows_all)
+
     def longest_result(self, *names: str) -> int | None:
         """The maximum length, in characters, of a result of the tool with these names."""
         return min((self.results[name] for name in names if name in self.results), default=self.max_result)

@@ -30,6 +30,7 @@ from dragoman.model import (
     user as user_message,
 )
 from dragoman.model.conversation import answered
+from dragoman.registry import TOOLS
 from dragoman.tools import Context, ProviderTool, Tool
 from dragoman.tools.web import PageReader, SearchBackend
 
@@ -499,8 +500,10 @@ class Running(Generic[OutputT]):
     def _note_unanswerable(self) -> str | None:
         """The standard tool by which a model asks the user, where nobody would answer: it is not offered."""
         reason = why_no_answers(self._setup.approver)
+        if reason is None or TOOLS["ask_user"] not in self.facade.toolset.list():
+            return None
         asking = [tool for tool in self.facade.toolset if isinstance(tool, Tool) and tool.operation is op.AskUser]
-        if reason is None or not asking or not is_standard(asking[0]):
+        if not is_standard(asking[0]):
             return None
         self.notes += (Note(asking[0].name, f"it is not offered: {reason}"),)
         return asking[0].name

@@ -77,7 +77,7 @@ def own_search(policy: ToolPolicy, engine: Engine, model: str) -> SearchBackend 
 
 
 def _is_offered(toolset: Toolset) -> bool:
-    return any(tool is TOOLS[SEARCH] for tool in toolset)
+    return TOOLS[SEARCH] in toolset.list()
 
 
 def _has_own(toolset: Toolset) -> bool:

@@ -417,6 +417,11 @@ class ProviderTool:
         return settings
 
     @property
+    def offered_as(self) -> object:
+        """The same object for tools that are offered alike."""
+        return self
+
+    @property
     def name(self) -> str:
         """The name a set knows it by."""
         return self.id if self.label is None else f"{self.id}:{self.label}"

@@ -75,6 +75,7 @@ class Tool:
         "listed",
         "mcp",
         "name",
+        "offered_as",
         "only_plain",
         "operation",
         "parameters",
@@ -110,6 +111,8 @@ class Tool:
     listed: tuple[model.Operation, str, str] | None
     only_plain: str | None
     """How it is offered in a dialect's words: see `from_operation`."""
+    offered_as: object
+    """The same object for tools that are offered alike: a function, and its copies that are bound to instances."""
     _invoke: Invoke
     _receiver: str | None
 
@@ -235,6 +238,7 @@ class Tool:
             "is_async": signature.is_async,
             "_invoke": signature.invoke,
             "_receiver": signature.receiver,
+            "offered_as": object(),
         }
         facts |= {"ignored": (), "listed": None, "only_plain": None, **offered}
         for fact, value in facts.items():
@@ -265,7 +269,8 @@ class Tool:
         receiver = instance if self._receiver == "instance" else owner
         if self._receiver is None or receiver is None:
             return self
-        return self._but(run=MethodType(self.run, receiver), _receiver=None)
+        offered_as = self.offered_as if self.operation is None else object()  # a standard tool is known by being itself
+        return self._but(run=MethodType(self.run, receiver), _receiver=None, offered_as=offered_as)
 
     # ── as a model calls it ──────────────────────────────────────────────────
 
@@ -313,7 +318,7 @@ class Tool:
         """The same tool under another name."""
         if problems := name_problems(name):
             raise DefinitionError(f"tool {name!r}", problems)
-        return self._but(name=name, reader=self.reader.renamed(name))
+        return self._but(name=name, reader=self.reader.renamed(name), offered_as=object())
 
     def snapshot(self) -> dict[str, Any]:
         """A complete description as plain JSON, without the function itself."""

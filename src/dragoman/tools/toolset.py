@@ -7,6 +7,7 @@ waits, because a change replaces the whole table; sets made from a set share not
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -18,16 +19,19 @@ from .provider_tool import ProviderTool
 from .tool import Tool
 
 AnyTool = Tool | ProviderTool
+_TOOL = (Tool, ProviderTool)
 
 
 class Toolset:
     """Tools in the order they were added, a provider's under its id. A plain function given here becomes a tool."""
 
-    __slots__ = ("_lock", "_tools")
+    __slots__ = ("_listed", "_lock", "_tools")
 
     def __init__(self, tools: Iterable[AnyTool | Callable[..., Any]] = ()) -> None:
         self._lock = threading.Lock()
         self._tools: dict[str, AnyTool] = {}
+        self._listed: tuple[dict[str, AnyTool], tuple[AnyTool, ...]] = ({}, ())
+        """A table and what is in it, in order: made again when the table was replaced."""
         self.register(*tools)
 
     @classmethod
@@ -55,16 +59,20 @@ class Toolset:
         problems: list[str] = []
         made: list[AnyTool] = []
         for each in tools:
+            if isinstance(each, _TOOL):
+                made.append(each)
+                continue
             try:
-                made.append(each if isinstance(each, (Tool, ProviderTool)) else Tool.from_function(each))
+                made.append(Tool.from_function(each))
             except DefinitionError as error:
                 problems += [f"{error.subject} ({error.where}): {problem}" for problem in error.problems]
+        added = {one.name: one for one in made}
         with self._lock:
-            table = dict(self._tools)
-            for one in made:
-                if name_of(one) in table:
-                    problems.append(f"there are two tools called {name_of(one)!r}; rename one, or merge with a rule")
-                table[name_of(one)] = one
+            table = {**self._tools, **added}
+            if len(table) < len(self._tools) + len(made):
+                count = Counter([*self._tools, *(one.name for one in made)])
+                twice = [name for name, times in count.items() if times > 1]
+                problems += [f"there are two tools called {name!r}; rename one, or merge with a rule" for name in twice]
             if problems:
                 raise DefinitionError("the toolset", problems)
             self._tools = table
@@ -89,8 +97,11 @@ class Toolset:
         return tool
 
     def list(self) -> tuple[AnyTool, ...]:
-        """Every tool, in order."""
-        return tuple(self._tools.values())
+        """Every tool, in order; the same tuple until the set changes."""
+        table, listed = self._tools, self._listed
+        if listed[0] is not table:
+            listed = self._listed = (table, tuple(table.values()))
+        return listed[1]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -198,7 +209,9 @@ def name_of(tool: AnyTool) -> str:
 
 
 def _of(tools: Mapping[str, AnyTool]) -> Toolset:
-    return Toolset(tools.values())
+    made = Toolset()
+    made._tools = dict(tools)
+    return made
 
 
 def _public_methods(target: object) -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
+from dragoman.bounded import remember
 from dragoman.errors import DefinitionError, EngineError, nearest
 from dragoman.model import request as req
 from dragoman.model.base import Value
@@ -50,7 +51,9 @@ class Api(abc.ABC):
     """Whether nothing may be said between a call and its result."""
 
     def __init__(self) -> None:
-        self._tools: dict[tuple[int, str], Tools] = {}
+        self._tools: dict[tuple[str, int], tuple[tuple[req.Definition, ...], Tools]] = {}
+        """A model and the id of definitions → these definitions, which keeps the id their own, and the toolset."""
+        self._tools_by_value: dict[tuple[str, bytes], Tools] = {}
         self._known: dict[tuple[type[Value], str], Any] = {}
 
     # ── what each codec writes ─────────────────────────────────────────────
@@ -114,6 +117,7 @@ class Api(abc.ABC):
 
     def encode(self, request: req.Request) -> Encoded:
         """The request as it goes out; `DefinitionError` with every problem that cannot be fixed."""
+        request = self._with_known_tools(request)
         history = self._history(request)
         problems = [problem for problem in self._all_problems(request, history) if not problem.fixed]
         if problems:
@@ -171,12 +175,11 @@ class Api(abc.ABC):
         return self._of_family(self.base_features, model)
 
     def _of_family(self, base: Changed, model: str) -> Changed:
-        key = (type(base), model)
+        key: tuple[type[Value], str] = (type(base), model)
         known: Changed | None = self._known.get(key)
         if known is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            known = self._known[key] = self._looked_up(base, model)
+            known = self._looked_up(base, model)
+            remember(self._known, key, known, _REMEMBERED)
         return known
 
     def _looked_up(self, base: Changed, model: str) -> Changed:
@@ -204,22 +207,42 @@ class Api(abc.ABC):
         return False
 
     def _written(self, request: req.Request) -> Tools | None:
-        """The tools of a request, written the first time they are seen."""
+        """The tools of a request, written the first time they are seen.
+
+        A toolset is known by being the very same tuple, else by the value of its definitions: one that is made anew for
+        each request is written once too.
+        """
         definitions = request.definitions
         if not definitions:
             return None
-        key = (id(definitions), request.model)
-        known = self._tools.get(key)
-        if known is None:  # it keeps the tuple alive, so its id stays its own
-            known = self._write_tools(definitions, request.model)
-            known = msgspec.structs.replace(
-                known, lowering=restoring(known.lowering, definitions, self.features(request.model))
-            )
-            if len(self._tools) >= _REMEMBERED:
-                oldest, *_ = self._tools  # in one step: several threads may share a codec
-                self._tools.pop(oldest, None)
-            self._tools[key] = known
-        return known
+        key = (request.model, id(definitions))
+        found = self._tools.get(key)
+        if found is None:
+            found = (definitions, self._written_by_value(definitions, request.model))
+            remember(self._tools, key, found, _REMEMBERED)
+        return found[1]
+
+    def _written_by_value(self, definitions: tuple[req.Definition, ...], model: str) -> Tools:
+        try:
+            key = (model, _value_of(definitions))
+        except (TypeError, ValueError, OverflowError, RecursionError):  # no JSON, which `written_tools` reports
+            return self._newly_written(definitions, model)
+        found = self._tools_by_value.get(key)
+        if found is None:
+            found = self._newly_written(definitions, model)
+            remember(self._tools_by_value, key, found, _REMEMBERED)
+        return found
+
+    def _newly_written(self, definitions: tuple[req.Definition, ...], model: str) -> Tools:
+        tools = self._write_tools(definitions, model)
+        return msgspec.structs.replace(tools, lowering=restoring(tools.lowering, definitions, self.features(model)))
+
+    def _with_known_tools(self, request: req.Request) -> req.Request:
+        """The request with the tuple of definitions that `once` knows."""
+        tools = self._written(request)
+        if tools is None or tools.definitions is request.definitions:
+            return request
+        return msgspec.structs.replace(request, definitions=tools.definitions)
 
     def _all_problems(self, request: req.Request, history: History) -> Iterable[Problem]:
         limits, features = self.limits(request.model), self.features(request.model)
@@ -466,6 +489,9 @@ def choice_problems(request: req.Request, features: req.Features) -> Iterable[Pr
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
+# Not JSON, which has one text for values that differ (null for infinity, too).
+_value_of = msgspec.msgpack.Encoder().encode
+
 
 def once(function: Callable[[Given], Found]) -> Callable[[Given], Found]:
     """Remembers what a function found out about a toolset, so that one that is unchanged costs nothing per tool.
@@ -478,9 +504,8 @@ def once(function: Callable[[Given], Found]) -> Callable[[Given], Found]:
     def remembered(given: Given) -> Found:
         found = known.get(id(given))
         if found is None:
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            found = known[id(given)] = (given, function(given))
+            found = (given, function(given))
+            remember(known, id(given), found, _REMEMBERED)
         return found[1]
 
     return remembered

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from dragoman.bounded import remember
 from dragoman.errors import DefinitionError, ToolError, Unspeakable
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, ExecutedBy, NativeCall, NativeResult, Result
@@ -57,6 +58,7 @@ _convert = msgspec.convert
 
 _REMEMBERED = 1000
 """Names of servers' tools that a vocabulary remembers: a log may hold any number."""
+_MOST_VARIANTS = 16
 
 
 class Failures(Protocol):
@@ -147,6 +149,8 @@ class Dialect:
         self._served: dict[str, tuple[str | None, str]] = {}
         """Names that were found to be of an MCP server's tools, with the server and the tool."""
         self._as_told: AsTold | None = None
+        self._variants: dict[tuple[str | None, str | None], Dialect] = {}
+        """The same at other versions and families."""
         self._index()
 
     def __repr__(self) -> str:
@@ -166,7 +170,12 @@ class Dialect:
 
     def at(self, version: str | None = None, family: str | None = None) -> Dialect:
         """What this version, or this family of models, is offered. Reading stays as wide as ever."""
-        return self._derived(version=version or self.version, family=family or self.family)
+        wanted = (version or self.version, family or self.family)
+        known = self._variants.get(wanted)
+        if known is None:
+            known = self._derived(version=wanted[0], family=wanted[1])
+            remember(self._variants, wanted, known, _MOST_VARIANTS)
+        return known
 
     def but(self, *spellings: AnySpelling, without: Collection[str] = ()) -> Dialect:
         """The same with these spellings in place of those of the same name, and `without` some names."""
