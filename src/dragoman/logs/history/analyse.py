@@ -18,10 +18,11 @@ from dragoman.context_windows import window_of
 from dragoman.model import Kind, NativeResult, Outcome, events as ev
 from dragoman.model.effects import fields_of
 
-from .query import Query, _struct
+from .query import Query
 from .rows import UsageRow
 from .stats import quantile
 from .tables import failure_of, text_of
+from .whole_sessions import as_struct
 
 Lens = Literal["failures", "loops", "bottlenecks", "toolchains", "context"]
 LENSES: Final[tuple[Lens, ...]] = ("failures", "loops", "bottlenecks", "toolchains", "context")
@@ -144,7 +145,7 @@ def _usage(query: Query, session: ev.Session) -> list[UsageRow]:
     keys = {(agent.id, agent.stream) for agent in agents_of(session)}
     rows: list[UsageRow] = []
     for id in dict.fromkeys(session for session, _ in keys):
-        rows += [_struct(UsageRow, row) for row in query.index.rows("usage", "usage.session = ?", (id,))]
+        rows += [as_struct(UsageRow, row) for row in query.index.rows("usage", "usage.session = ?", (id,))]
     return [row for row in rows if (row.session, row.stream) in keys]
 
 

@@ -19,9 +19,10 @@ import msgspec
 from dragoman.errors import LogError, nearest
 
 from .filter import EVERYTHING, Filter
-from .query import Key, Query, key
+from .query import Query
 from .rows import CallRow, SessionRow, UsageRow
 from .usage import usage_rows
+from .whole_sessions import Key, key
 
 By = Literal["tool", "operation", "client", "model", "project", "day"]
 BY: Final[tuple[By, ...]] = get_args(By)

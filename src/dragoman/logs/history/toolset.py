@@ -24,11 +24,12 @@ from dragoman.tools import Context, Tool, Toolset
 from .analyse import analyse_session
 from .filter import Filter, chosen_events, moment_asked
 from .index import name_of
-from .query import Query, key
+from .query import Query
 from .rows import SessionRow, TurnRow
 from .search import Match, Pattern, candidates, grep
 from .sessions import key_of
 from .tables import as_json, failure_of, tag_of, text_of
+from .whole_sessions import key
 
 FRESH: Final = 2.0
 """Seconds for which what was looked up is taken to be so still."""
