@@ -59,6 +59,7 @@ def goose_sum(folder: Path) -> int:
 
 CLIENTS = {
     "kimi-code": Client("kimi_code", frozenset({"no_such_tool"})),
+    "droid": Client("droid", frozenset({"no_such_tool"}), per_reply=False),
     "goose": Client("goose", frozenset({"no_such_tool"}), per_reply=False, sums=goose_sum),
 }
 SESSIONS = [

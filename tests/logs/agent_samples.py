@@ -79,6 +79,52 @@ KIMI_AGENTS_OWN = lines(
 )
 
 
+# ── Factory droid ────────────────────────────────────────────────────────────
+
+
+def _droid(number: int, role: str, *blocks: Any, **more: Any) -> dict[str, Any]:
+    message = {"role": role, "content": list(blocks), **more}
+    at = f"2026-01-01T00:00:{number:02d}.000Z"
+    return {"type": "message", "id": f"d-{number}", "parentId": f"d-{number - 1}", "timestamp": at, "message": message}
+
+
+def _droid_call(id: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": id, "name": name, "input": given}
+
+
+def _droid_result(id: str, text: str, *, failed: bool = False) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": id, "is_error": failed, "content": text}
+
+
+_PATCH = "*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch"
+DROID = lines(
+    {"type": "session_start", "id": "dr-1", "title": "Fix it.", "version": 2, "cwd": "/p"},
+    _droid(1, "user", {"type": "text", "text": "<system-reminder/>"}, visibility="llm_only"),
+    _droid(2, "user", {"type": "text", "text": "Fix it."}, interactionMode="auto"),
+    _droid(
+        3,
+        "assistant",
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "text", "text": "I look."},
+        _droid_call("c-1", "Execute", {"summary": "Run a command", "command": "false"}),
+        _droid_call("c-2", "ApplyPatch", {"input": _PATCH}),
+        _droid_call("c-3", "toy___echo", {"text": "x"}),
+        modelId="m-1",
+    ),
+    _droid(
+        4,
+        "user",
+        _droid_result("c-1", "Error: Command failed (exit code: 1)\n\n\n\n[Process exited with code 1]", failed=True),
+        _droid_result("c-2", '{"success":true,"files":[{"file_path":"/p/a.py","display_operation":"create"}]}'),
+        _droid_result("c-3", "x"),
+    ),
+    _droid(5, "assistant", {"type": "text", "text": "Done."}, modelId="m-1"),
+    _droid(6, "user", {"type": "text", "text": "400 no"}, visibility="user_only"),
+    {"type": "agent_turn_outcome", "turnId": "t", "reason": "completed", "resultKind": "text"},
+    {"type": "a_new_kind"},
+)
+
+
 # ── Goose ────────────────────────────────────────────────────────────────────
 
 
@@ -167,6 +213,7 @@ GOOSE = database(
 
 
 AGENT_SAMPLES: dict[str, list[tuple[str, bytes]]] = {
+    "droid": [("-p/dr-1.jsonl", DROID)],
     "goose": [("sessions.db", GOOSE)],
     "kimi_code": [
         ("session_k-1/agents/main/wire.jsonl", KIMI),
