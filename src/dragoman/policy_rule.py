@@ -15,8 +15,9 @@ Verdict = Literal["deny", "ask", "allow"]
 class PolicyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, repr_omit_defaults=True):
     """One rule: the verdict on the calls that fit all of its conditions. A condition on text is a glob.
 
-    A rule that denies or asks fits when anything in a call does: one of its paths, one command of its line. A rule that
-    allows fits when everything does. It never covers a call that leaves the sandbox unless it says `unsandboxed`. See
+    A rule that denies or asks fits when anything in a call does: one of its paths, one command of its line, one file or
+    address that its line may reach. A rule that allows fits when everything does. It never covers a call that leaves
+    the sandbox unless it says `unsandboxed`. See
     `engine/rules.py` for the order in which rules decide.
     """
 
@@ -28,6 +29,8 @@ class PolicyRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     tool: str | None = None
     path: str | None = None
     """A file the call names, as its path in the workspace or on the machine, links resolved."""
+    outside: bool | None = None
+    """Whether a file of the call is outside the folder that the model works in."""
     command: str | None = None
     domain: str | None = None
     """The host of an address the call names."""

@@ -234,7 +234,7 @@ def test_everything_wrong_is_told_at_once_with_its_line() -> None:
         'line 19: policy.allow[0]: there is no tool "exekute". Did you mean "execute"?',
         "line 19: policy.allow[1]: `path:` needs a pattern after it",
         'line 19: policy.allow[2]: there is no condition "nonsense"; known: kind, operation, tool, path, command, '
-        "domain, server, agent, shell, cwd, login, background, terminal, unsandboxed, arguments.",
+        "domain, server, agent, shell, cwd, outside, login, background, terminal, unsandboxed, arguments.",
         "line 20: policy.max_iterations: max_iterations must be 1 or more, not 0",
         'line 21: policy.aproval: there is no key "aproval" in a policy. Did you mean "approval"?',
         "line 22: limits.timeout: timeout must be more than 0 seconds, not -1",

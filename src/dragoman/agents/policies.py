@@ -26,7 +26,7 @@ VERDICTS: Final = ("deny", "ask", "allow")
 """The strictest first."""
 CONDITIONS: Final = ("kind", "operation", "tool", "path", "command", "domain", "server", "agent", "shell", "cwd")
 """Conditions that are globs."""
-SWITCHES: Final = ("login", "background", "terminal", "unsandboxed")
+SWITCHES: Final = ("outside", "login", "background", "terminal", "unsandboxed")
 """Conditions that are true or false."""
 _ALL: Final = (*CONDITIONS, *SWITCHES, "arguments")
 
@@ -41,7 +41,7 @@ def read_policy(section: Section, dialect: str | None = None, known: Collection[
     equals the stricter: `ask: [execute]` with `allow: ["command:git status*"]` asks about all but that command.
     """
     # These are set by what lays one policy over another; a file has only its own.
-    fields = {*engine.ToolPolicy.__struct_fields__} - {"within", "agent"}
+    fields = {*engine.ToolPolicy.__struct_fields__} - {"within", "agent", "unknown_commands"}
     said: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     for key, value in section.content.items():

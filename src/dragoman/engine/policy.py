@@ -99,6 +99,9 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     approval: tuple[Approval, ...] = ()
     default: Verdict = "allow"
     """The verdict on calls that no rule fits and whose tool leaves it to the policy."""
+    unknown_commands: Verdict = "allow"
+    """The least strict verdict on a command line of which the rules cannot tell what it does, unless a rule allows it
+    by `command`. For calls that run where dragoman cannot look on."""
     agent: str | None = None
     """The agent whose policy it is, for rules that name one."""
     within: ToolPolicy | None = None

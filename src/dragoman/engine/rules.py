@@ -6,17 +6,22 @@
 3. Where no rule fits: what the tool itself says (`approval`), then the policy's default.
 4. Of a policy and the one it is `within`, the stricter verdict holds.
 
-A rule that denies or asks fits when anything in the call fits it: one of its paths, one of the commands in its line. A
-rule that allows fits when everything does: all paths, every command of the line, and nothing beside them.
+A rule that denies or asks fits when anything in the call fits it: one of its paths, one of the commands in its line, a
+file or an address that the line may reach (`shell_reach`). A rule that allows fits when everything does: all paths,
+every command of the line, and nothing beside them.
+
+5. A command line of which nobody can tell what it does has at least the verdict `ToolPolicy.unknown_commands`, unless
+   a rule with a `command` allows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from posixpath import join, normpath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import msgspec
 
@@ -25,29 +30,71 @@ from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import fields_of
 
 from .command_lines import CommandLine, read_command_line
+from .reached_files import fits_path, is_outside, names_of
+from .reached_rules import reaches
+from .shell_reach import Effect, Reach, reach_of
 
 if TYPE_CHECKING:
+    from dragoman.model import Kind
     from dragoman.policy_rule import Verdict
-    from dragoman.tools import Tool, Workspace
+    from dragoman.tools import Workspace
 
     from .policy import Approval, ToolPolicy
 
 DEFAULT_RULE: Final = "the policy's default"
 """What is named as the rule where no rule fits."""
+UNKNOWN_RULE: Final = "it cannot be told what the command does"
+"""What is named as the rule for a command line that may do anything."""
 STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}
 
 Judged = tuple["Verdict", str | None]
 """A verdict, and the rule it came from in words."""
 
 
-def verdict_on(call: Call, tools: tuple[Tool, ...], policy: ToolPolicy, workspace: Workspace | None = None) -> Judged:
+class JudgedTool(Protocol):
+    """What rules look at of the tool that does an operation: ours, or one of a program that only asks us."""
+
+    @property
+    def name(self) -> str:
+        """Its name here."""
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of its calls, if not the operation's."""
+
+    @property
+    def approval(self) -> Literal["never", "always", "policy"]:
+        """What it says of itself."""
+
+    @property
+    def mcp(self) -> tuple[str, str] | None:
+        """The server and the name there."""
+
+
+class Folder:
+    """A folder of this machine in which a program works that is not ours: its calls are judged, and run elsewhere."""
+
+    def __init__(self, root: str, home: str | None = None) -> None:
+        self.root, self.home = os.path.realpath(root), home
+
+    def resolve(self, path: str) -> str:
+        """A path from this folder, links resolved; `ToolError` when it is outside."""
+        real = os.path.realpath(join(self.root, path))
+        if real != self.root and not real.startswith(f"{self.root.rstrip('/')}/"):
+            raise ToolError(f"{path} is outside {self.root}")
+        return os.path.relpath(real, self.root)
+
+
+def verdict_on(
+    call: Call, tools: Sequence[JudgedTool], policy: ToolPolicy, workspace: Workspace | Folder | None = None
+) -> Judged:
     """The strictest verdict on any operation of a call, and the rule it came from."""
     found: list[Judged] = []
     for operation, tool in zip(call.operations, tools, strict=True):
         case: Case | None = None
         bound: ToolPolicy | None = policy
         while bound is not None:
-            if bound.approval:
+            if bound.approval or bound.unknown_commands != "allow":
                 case = case or Case(operation, tool, workspace, policy.agent)
                 found.append(_verdict(case, bound))
             else:
@@ -63,23 +110,35 @@ def _strictest(found: Iterable[Judged]) -> Judged | None:
 def _verdict(case: Case, policy: ToolPolicy) -> Judged:
     rules = policy.approval
     for rule in rules:
-        if rule.verdict == "deny" and case.fits(rule):
+        if rule.verdict == "deny" and (case.fits(rule) or case.reaches(rule) is True):
             return "deny", _told(rule, rules)  # before all else, also before what the tool says of itself
     if case.tool.approval == "always":
         return _without_rule(case.tool, policy)
-    return _strictest(_on_part(part, policy) for part in case.parts()) or ("allow", None)
+    parts = case.parts()
+    judged = _strictest(_on_part(part, policy) for part in parts) or ("allow", None)
+    if STRICTNESS[policy.unknown_commands] <= STRICTNESS[judged[0]]:
+        return judged
+    unclear = case.unclear(rules)
+    if unclear is None or all(_allowed_by_command(part, rules) for part in parts):
+        return judged
+    return policy.unknown_commands, f"{UNKNOWN_RULE}: {unclear}"
+
+
+def _allowed_by_command(part: Case, rules: tuple[Approval, ...]) -> bool:
+    """Whether a rule names this very command and allows it, whatever it does."""
+    return any(rule.verdict == "allow" and rule.command is not None and part.fits(rule) for rule in rules)
 
 
 def _on_part(part: Case, policy: ToolPolicy) -> Judged:
     """The verdict on a call with one command, or with none."""
     rules = policy.approval
-    found = [(rule.verdict, _told(rule, rules)) for rule in _first_of_each_source(rules, part.fits)]
+    found = [(rule.verdict, _told(rule, rules)) for rule in _first_of_each_source(rules, part.fits_or_reaches)]
     if found:
         return _strictest(found) or found[0]
     return _without_rule(part.tool, policy)
 
 
-def _without_rule(tool: Tool, policy: ToolPolicy) -> Judged:
+def _without_rule(tool: JudgedTool, policy: ToolPolicy) -> Judged:
     """The verdict where no rule fits."""
     if tool.approval == "always":
         return "ask", "the tool asks each time"
@@ -114,7 +173,12 @@ def _plain(value: Any) -> str:
 
 
 def rule_against(
-    path: str, operation: op.Operation, tool: Tool, policy: ToolPolicy, workspace: Workspace | None, agent: str | None
+    path: str,
+    operation: op.Operation,
+    tool: JudgedTool,
+    policy: ToolPolicy,
+    workspace: Workspace | Folder | None,
+    agent: str | None,
 ) -> str | None:
     """The rule that keeps a file from a call that would reach it without naming it; `None` where none does."""
     case = Case(operation, tool, workspace, agent, paths=[path])
@@ -132,7 +196,7 @@ def rule_against(
 
 
 def redirect_check(
-    operation: op.Operation, tool: Tool, policy: ToolPolicy, workspace: Workspace | None
+    operation: op.Operation, tool: JudgedTool, policy: ToolPolicy, workspace: Workspace | Folder | None
 ) -> Callable[[str], str | None]:
     """Why a redirect of this call may not be followed, given where it leads; `None` where it may.
 
@@ -173,8 +237,8 @@ class Case:
     def __init__(
         self,
         operation: op.Operation,
-        tool: Tool,
-        workspace: Workspace | None,
+        tool: JudgedTool,
+        workspace: Workspace | Folder | None,
         agent: str | None,
         *,
         paths: list[str] | None = None,
@@ -209,16 +273,87 @@ class Case:
         covers = all if rule.verdict == "allow" else any
         if rule.path is not None and not self._paths_fit(rule.path, covers):
             return False
+        if rule.outside is not None and not self._outside_fits(covers, wanted=rule.outside):
+            return False
         if rule.domain is not None and not (self._hosts and covers(_domain(one, rule.domain) for one in self._hosts)):
             return False
         if rule.command is not None and not self._command_fits(rule, rule.command):
             return False
         return self._settings_fit(rule) and self._arguments_fit(rule, covers)
 
+    def fits_or_reaches(self, rule: Approval) -> bool:
+        return self.fits(rule) or (rule.verdict != "allow" and self.reaches(rule) is True)
+
+    def reaches(self, rule: Approval) -> bool | None:
+        """Whether a command line may reach what a rule forbids; `None` when that cannot be told."""
+        reach = self._reach
+        if reach is None or rule.server is not None or rule.arguments:
+            return False
+        if (rule.kind, rule.operation, rule.path, rule.outside, rule.domain) == (None,) * 5:
+            return False
+        if rule.tool is not None and not fnmatchcase(self.tool.name, rule.tool):
+            return False
+        if rule.agent is not None and not fnmatchcase(self._agent or "", rule.agent):
+            return False
+        if not self._settings_fit(rule) or (rule.command is not None and not self._command_fits(rule, rule.command)):
+            return False
+        answers = {reaches(rule, effect, self._root) for effect in reach.effects}
+        return True if True in answers else None if None in answers else False
+
+    def unclear(self, rules: Iterable[Approval]) -> str | None:
+        """Why nobody can tell what a command line does, or whether it does what a rule forbids."""
+        if isinstance(self.operation, op.RunCode | op.TypeInto):
+            return "it is run, or typed into a running program, without being looked at"
+        reach = self._reach
+        if reach is None:
+            return None
+        if reach.unknown:
+            return reach.unknown[0]
+        for rule in rules:
+            if rule.verdict != "allow" and self.reaches(rule) is None:
+                return f"a name in it is computed, and {_told(rule, tuple(rules))} may be about it"
+        return None
+
+    @cached_property
+    def _root(self) -> str:
+        root = getattr(self._workspace, "root", None)
+        return "/" if root is None else os.path.realpath(str(root))
+
+    @cached_property
+    def _reach(self) -> Reach | None:
+        """What a command line may reach; `None` for other operations."""
+        operation = self.operation
+        home = getattr(self._workspace, "home", None)
+        if isinstance(operation, op.RunCommand | op.WatchCommand) and operation.command is not None:
+            place = normpath(join(self._root, getattr(operation, "cwd", None) or "."))
+            found = reach_of(operation.command, place, home)
+            standing = getattr(operation, "job", None) is not None and not getattr(operation, "background", False)
+            shell = getattr(operation, "shell", None)
+            if shell is not None and shell not in _KNOWN_SHELLS:
+                found = found._replace(unknown=(*found.unknown, f"{shell!r} is not a shell that is known"))
+            return (
+                found._replace(unknown=(*found.unknown, "it runs in a shell that is used before"))
+                if standing
+                else found
+            )
+        if isinstance(operation, op.SearchText | op.SearchCode) and isinstance(self._workspace, Folder):
+            # Another program searches, and shows what it finds: nothing can be left out of that.
+            return Reach((Effect("read", join(self._root, operation.path), tree=True),), (), ())
+        return None
+
     # ── conditions ─────────────────────────────────────────────────────────
+
+    def _outside_fits(self, covers: Callable[[Iterable[bool]], bool], *, wanted: bool) -> bool:
+        found = [os.path.realpath(join(self._root, os.path.expanduser(path))) for path in self._named_paths]
+        return bool(found) and covers(is_outside(path, self._root) is wanted for path in found)
 
     def _paths_fit(self, pattern: str, covers: Callable[[Iterable[bool]], bool]) -> bool:
         paths = self._paths
+        if covers is any and isinstance(self._workspace, Folder):
+            # By every name: as it is written, with links resolved, with `~` as the folder it may mean.
+            names = [names_of(join(self._root, one)) for path in self._named_paths for one in (path, _at_home(path))]
+            if any(fits_path(name, pattern, self._root) for name in names):
+                return True
         return bool(paths) and covers(any(fnmatchcase(one, pattern) for one in spelled) for spelled in paths)
 
     def _command_fits(self, rule: Approval, pattern: str) -> bool:
@@ -279,10 +414,13 @@ class Case:
     @cached_property
     def _paths(self) -> list[list[str]]:
         """Each path of the operation, in all its spellings."""
-        named = self._given_paths
-        if named is None:
-            named = self._text(*self._fields.path) if self._arguments is None else self._text(*_PATHS)
-        return [self._spellings(path) for path in named]
+        return [self._spellings(path) for path in self._named_paths]
+
+    @property
+    def _named_paths(self) -> list[str]:
+        if self._given_paths is not None:
+            return self._given_paths
+        return self._text(*self._fields.path) if self._arguments is None else self._text(*_PATHS)
 
     @cached_property
     def _hosts(self) -> list[str]:
@@ -325,9 +463,15 @@ class Case:
         try:
             inside = normpath(path) if workspace is None else workspace.resolve(path)
         except (ToolError, OSError, ValueError):
+            if isinstance(workspace, Folder):
+                return [os.path.realpath(join(workspace.root, path))]
             return [normpath(path)]  # it leads out, or nowhere: the tool will say so
         root = getattr(workspace, "root", None)
         return [inside] if root is None else [inside, normpath(join(str(root), inside))]
+
+
+def _at_home(path: str) -> str:
+    return os.path.expanduser(path) if path.startswith("~") else path
 
 
 def _domain(host: str, pattern: str) -> bool:

@@ -1,0 +1,109 @@
+"""The files of this machine that an effect of a command line is about, as rules on paths see them.
+
+Rule: for a rule that forbids, a path is meant by every name it has: as it is written and with links resolved. What
+cannot be listed stays a pattern, and a rule that might match it cannot tell.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+
+from .shell_reach import ANY, Effect, can_match, is_certain, is_computed
+
+_MOST_FILES = 20_000
+"""Files below one folder that are looked at; for more of them a rule cannot tell."""
+
+
+class Names:
+    """The names of one path: as written from the root of the machine, and with links resolved."""
+
+    __slots__ = ("real", "written")
+
+    def __init__(self, written: str, real: str) -> None:
+        self.written, self.real = written, real
+
+    def below(self, name: str) -> Names:
+        return Names(f"{self.written.rstrip('/')}/{name}", f"{self.real.rstrip('/')}/{name}")
+
+
+def names_of(path: str) -> Names:
+    """The names of a path that begins at the root of the machine, and of which a part may not be known."""
+    if is_certain(path):
+        return Names(os.path.normpath(path), os.path.realpath(path))
+    first = min(place for place, character in enumerate(path) if not is_certain(character))
+    folder, _, known = path[:first].rpartition("/")
+    rest = known + path[first:]
+    if ".." in rest.split("/"):
+        return Names(ANY, ANY)
+    if not path.startswith("/"):  # it begins with what is not known, and may begin anywhere
+        return Names(path, path)
+    return Names(os.path.normpath(folder or "/") + "/" + rest, os.path.realpath(folder or "/").rstrip("/") + "/" + rest)
+
+
+@lru_cache(maxsize=16)
+def _listed(folder: str) -> tuple[str, ...] | None:
+    """Everything below a folder, by its path from there; `None` when it is too much. Links are not followed."""
+    found: list[str] = []
+    todo = [""]
+    while todo:
+        inside = todo.pop()
+        try:
+            with os.scandir(os.path.join(folder, inside)) as entries:
+                for entry in entries:
+                    name = f"{inside}/{entry.name}" if inside else entry.name
+                    found.append(name)
+                    if entry.is_dir(follow_symlinks=False):
+                        todo.append(name)
+        except OSError:
+            continue
+        if len(found) > _MOST_FILES:
+            return None
+    return tuple(found)
+
+
+def files_of(effect: Effect) -> Iterator[Names]:
+    """Every path that an effect is about."""
+    names = names_of(effect.target)
+    yield names
+    if not effect.tree:
+        return
+    source = names_of(effect.source or effect.target)
+    if not is_certain(source.real):
+        yield names.below(ANY)
+        return
+    listed = _listed(source.real) if os.path.isdir(source.real) else ()
+    if listed is None:
+        yield names.below(ANY)
+        return
+    for name in listed:
+        below = names.below(name)
+        path = os.path.join(source.real, name)
+        # A link may be followed, to wherever it leads.
+        yield Names(below.written, os.path.realpath(path)) if effect.source is None and os.path.islink(path) else below
+
+
+def forget_listings() -> None:
+    """For a process that decides more than once: what is below a folder is looked up anew."""
+    _listed.cache_clear()
+
+
+def fits_path(names: Names, glob: str, root: str) -> bool:
+    """Whether a glob of a rule can match a path, by any of its names: from the root of the machine, or from `root`."""
+    return any(can_match(one, glob) for name in {names.written, names.real} for one in (name, _from(name, root)) if one)
+
+
+def _from(name: str, root: str) -> str:
+    inside = f"{root.rstrip('/')}/"
+    return name[len(inside) :] if name.startswith(inside) else "." if name == root else ""
+
+
+def is_outside(real: str, root: str) -> bool | None:
+    """Whether a path is outside a folder; `None` when it cannot be known."""
+    inside = f"{root.rstrip('/')}/"
+    if is_certain(real):
+        return real != root and not real.startswith(inside)
+    if is_computed(real):
+        return None
+    return not real.startswith(inside)

@@ -1,0 +1,7 @@
+"""What a command line may reach: its programs, files and addresses, never fewer than it really does."""
+
+from __future__ import annotations
+
+from .line_effects import Effect as Effect
+from .reach import Reach as Reach, reach_of as reach_of
+from .text_patterns import ANY as ANY, can_match as can_match, is_certain as is_certain, is_computed as is_computed

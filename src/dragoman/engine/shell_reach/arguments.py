@@ -1,0 +1,99 @@
+"""How the words of a program are told apart: options, operands, and programs of which every operand is a file."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, Protocol
+
+from .line_effects import Notes, State, Verb
+from .text_patterns import MARKS, is_certain
+
+
+class Handler(Protocol):
+    def __call__(self, walk: Notes, words: list[str], state: State, given: str | None, /) -> None:
+        """Notes what a program reaches."""
+
+
+def words(names: str) -> tuple[str, ...]:
+    return tuple(names.split())
+
+
+def may_be_option(word: str) -> bool:
+    return word.startswith(("-", *MARKS))
+
+
+def nothing(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+    """For programs whose arguments are no files."""
+
+
+def unknown(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+    walk.cannot_tell(f"{' '.join(words[:2])!r} is not known")
+    walk.mention(words[1:], state)
+
+
+class Names(NamedTuple):
+    """A program whose words are files, each reached in the same way."""
+
+    verbs: tuple[Verb, ...]
+    trees: tuple[str, ...] = ()
+    """Options with which everything below a folder is reached; "*": always."""
+    refused: tuple[str, ...] = ()
+    """Options, by how they begin, that make it do something else."""
+    here: bool = False
+    """Whether it works on the current folder when no file is named."""
+    known: str | None = None
+    """The options it may have, if not every option is harmless: letters, then long names, with spaces between them."""
+
+    def __call__(self, walk: Notes, words: list[str], state: State, given: str | None) -> None:
+        rest, operands = _until_dashes(words[1:])
+        for word in rest:
+            if not may_be_option(word):
+                continue
+            if (self.refused or self.known is not None) and not word.startswith("-"):
+                walk.cannot_tell(f"an argument of {words[0]!r} is computed and may be an option")
+            elif self.refused and word.startswith(self.refused):
+                unknown(walk, words, state, given)
+            elif self.known is not None and not has_only(word, self.known):
+                walk.cannot_tell(f"the option {word!r} of {words[0]!r} is not known")
+        tree = "*" in self.trees or any(_has(word, option) for word in rest for option in self.trees)
+        letters = self.known is not None  # what follows a letter is another letter
+        names = [name for word in rest for name in ([] if letters and re.match("-[^-]", word) else names_in(word))]
+        names += operands
+        for name in names or (["."] if self.here else []):
+            for verb in self.verbs:
+                walk.touch(verb, name, state, tree=tree)
+
+
+def _until_dashes(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words before `--`, and those behind it, which are no options."""
+    if "--" not in words:
+        return words, []
+    place = words.index("--")
+    return words[:place], words[place + 1 :]
+
+
+def _has(word: str, option: str) -> bool:
+    if option.startswith("--"):
+        return word.startswith(option)
+    return option[1] in word[1:] if re.match(r"-[^-]", word) else not is_certain(word[:1])
+
+
+def has_only(word: str, known: str) -> bool:
+    letters, *long = known.split(" ")
+    if word in ("-", "--"):
+        return True
+    if word.startswith("--"):
+        return word[2:].partition("=")[0] in long
+    return all(letter in letters for letter in word[1:])
+
+
+def names_in(word: str) -> list[str]:
+    """The files that a word may name: itself, or the value that an option has in the same word."""
+    if word in ("-", "--"):
+        return []
+    if not word.startswith("-"):
+        return [word]
+    if word.startswith("--"):
+        _name, mark, value = word.partition("=")
+        return [value] if mark and value else []
+    return [word[2:]] if len(word) > 2 and not word[2:].isdigit() else []

@@ -1,0 +1,110 @@
+"""What the arguments of `curl` and `wget` are: addresses, files that are sent, files that are written."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .arguments import may_be_option, unknown, words as _w
+from .line_effects import Notes, State, host_in
+from .text_patterns import ANY, MARKS, is_computed
+
+_CURL_FLAGS: Final = frozenset("sSfLkivIgGNO#064")
+_CURL_LONG_FLAGS: Final = frozenset(
+    _w(
+        "silent show-error fail location insecure include verbose head compressed get globoff no-buffer "
+        "http1.1 http2 ipv4 ipv6 progress-bar fail-with-body no-progress-meter remote-name"
+    )
+)
+_CURL_VALUED: Final = frozenset(
+    _w(
+        "-H -X -A -u -m -e -b -w -r --header --request --user-agent --user --max-time --referer "
+        "--connect-timeout --retry --retry-delay --write-out --range --max-redirs --url-query"
+    )
+)
+_CURL_SENT: Final = frozenset(
+    ("-d", "-F", "--data", "--data-binary", "--data-raw", "--data-ascii", "--data-urlencode", "--form", "--json")
+)
+
+
+def curl(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+    rest = words[1:]
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            if word.startswith(MARKS):
+                walk.cannot_tell("an argument of 'curl' is computed and may be an option")
+            _address(walk, word)
+            continue
+        option, value = word, None
+        if word.startswith("--"):
+            option, mark, after = word.partition("=")
+            value = after if mark else None
+            if option[2:] in _CURL_LONG_FLAGS:
+                if option == "--remote-name":
+                    walk.touch("write", ANY, state)
+                continue
+        else:
+            letters = word[1:]
+            while letters and letters[0] in _CURL_FLAGS:
+                if letters[0] == "O":
+                    walk.touch("write", ANY, state)
+                letters = letters[1:]
+            if not letters:
+                continue
+            option, value = f"-{letters[0]}", letters[1:] or None
+        if value is None:
+            value = rest.pop(0) if rest else ANY
+        if option in ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar"):
+            walk.touch("write", value, state)
+        elif option in ("-T", "--upload-file"):
+            walk.touch("read", value, state)
+        elif option in _CURL_SENT:
+            for piece in re.findall(r"[@<]([^;,]+)", value) if option != "--data-raw" else []:
+                walk.touch("read", piece, state)
+            if option != "--data-raw" and is_computed(value[:1]):
+                walk.touch("read", ANY, state)
+        elif option in ("-x", "--proxy", "--url", "--preproxy", "--socks5"):
+            _address(walk, value)
+        elif option in _CURL_VALUED:
+            if option in ("-H", "--header") and value.startswith(("@", *MARKS)):
+                walk.touch("read", value.lstrip("@"), state)
+            if option == "-b" and "=" not in value:
+                walk.touch("read", value, state)
+        else:
+            unknown(walk, words, state, given)
+            return
+
+
+def _address(walk: Notes, word: str) -> None:
+    # `{a,b}` and `[1-3]` are several addresses to curl.
+    walk.fetch(ANY if any(mark in host_in(word) for mark in "{}[]") else host_in(word))
+    if word.lower().startswith("file:"):
+        walk.cannot_tell("an address is a file of this machine")
+
+
+def wget(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+    rest = words[1:]
+    named = False
+    while rest:
+        word = rest.pop(0)
+        if re.fullmatch(r"-[qvSnc]+|-nv|-nc|--quiet|--no-verbose|--no-check-certificate|--continue", word):
+            continue
+        if word in ("-O", "--output-document", "-qO") and rest:
+            named = True
+            target = rest.pop(0)
+            if target != "-":
+                walk.touch("write", target, state)
+        elif re.fullmatch(r"-q?O-|--output-document=-", word):
+            named = True
+        elif word in ("-T", "--timeout", "-t", "--tries", "-U", "--user-agent", "--header") and rest:
+            rest.pop(0)
+        elif word.startswith("--post-file="):
+            walk.touch("read", word.partition("=")[2], state)
+        elif may_be_option(word):
+            unknown(walk, words, state, given)
+            return
+        else:
+            _address(walk, word)
+    if not named:
+        walk.touch("write", ANY, state)

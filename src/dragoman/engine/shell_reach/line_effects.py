@@ -1,0 +1,169 @@
+"""What is noted of a line while it is followed: its effects, where it is, and what its variables hold."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Final, Literal, NamedTuple
+
+from .text_patterns import ANY, is_certain, is_computed
+
+Verb = Literal["read", "list", "write", "delete", "fetch", "mention"]
+
+
+class Effect(NamedTuple):
+    """One thing that a line may do, to a path (as seen from the root of the machine) or an address."""
+
+    verb: Verb
+    """`mention`: an argument of a program that is not known, which may be a path, an address or neither."""
+    target: str
+    tree: bool = False
+    """Whether everything below the path is meant too."""
+    source: str | None = None
+    """The path whose content is put there: what is below it will be below the target."""
+
+
+ANY_WORDS: Final = ANY + ANY
+"""A field that stands for any number of any words."""
+UNKNOWN: Final = frozenset((ANY,))
+MOST: Final = 12
+"""Values of one variable, and meanings of one command, that are followed one by one."""
+_STREAMS: Final = frozenset(
+    f"/dev/{name}" for name in ("null", "stdin", "stdout", "stderr", "tty", "zero", "random", "urandom", "full")
+)
+"""Files that hold nothing."""
+
+
+class State:
+    """Where a line is and what its variables hold, as far as it was followed."""
+
+    def __init__(self, variables: Mapping[str, frozenset[str]], folders: frozenset[str]) -> None:
+        self.variables, self.folders = dict(variables), folders
+        self.functions: set[str] = set()
+
+    def copy(self) -> State:
+        made = State(self.variables, self.folders)
+        made.functions = set(self.functions)
+        return made
+
+    def value(self, name: str) -> frozenset[str]:
+        return self.variables.get(name, UNKNOWN)
+
+    def assign(self, name: str, values: frozenset[str]) -> None:
+        self.variables[name] = values if len(values) <= MOST else UNKNOWN
+
+    def join(self, other: State) -> None:
+        """Makes this what holds when either may be the case."""
+        for name in {*self.variables, *other.variables}:
+            self.assign(name, self.value(name) | other.value(name))
+        self.go(self.folders | other.folders)
+        self.functions |= other.functions
+
+    def go(self, folders: frozenset[str]) -> None:
+        self.folders = folders if len(folders) <= MOST else UNKNOWN
+
+    def widened(self, other: State) -> bool:
+        """Forgets what another state has otherwise; whether there was anything."""
+        changed = [name for name in other.variables if self.variables.get(name) not in (other.value(name), UNKNOWN)]
+        for name in changed:
+            self.variables[name] = UNKNOWN
+        moved = other.folders != self.folders and self.folders != UNKNOWN
+        if moved:
+            self.folders = UNKNOWN
+        self.functions |= other.functions
+        return bool(changed) or moved
+
+
+class Notes(ABC):
+    """What a line may reach, as far as it was followed."""
+
+    def __init__(self) -> None:
+        self.effects: dict[Effect, None] = {}
+        self.commands: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}
+        self.moves = 0
+        """How often the line may go to another folder."""
+
+    def cannot_tell(self, why: str) -> None:
+        self.unknown[why] = None
+
+    def touch(self, verb: Verb, name: str, state: State, *, tree: bool = False) -> None:
+        """Notes that a path is reached, as it is seen from each folder the line may be in."""
+        if not name or name in _STREAMS or name.startswith("/dev/fd/"):
+            return
+        if name.startswith(("/dev/tcp/", "/dev/udp/")):
+            self.fetch(name.split("/")[3])
+            return
+        for path in self._paths(name, state):
+            self.effects[Effect(verb, path, tree)] = None
+
+    def copy(self, source: str, target: str, state: State) -> None:
+        """Notes that what is at one path, a file or a folder, is put at another."""
+        for path, origin in product(self._paths(target, state), self._paths(source, state)):
+            self.effects[Effect("write", path, tree=True, source=origin)] = None
+
+    def _paths(self, name: str, state: State) -> list[str]:
+        """A path as it is seen from each folder the line may be in."""
+        if name.startswith(("/", ANY)):
+            return [ANY if name == ANY_WORDS else name]
+        return [f"{folder.rstrip('/')}/{name}" for folder in state.folders]
+
+    def fetch(self, host: str) -> None:
+        self.effects[Effect("fetch", host.lower())] = None
+
+    def mention(self, words: Iterable[str], state: State) -> None:
+        """Notes the arguments of a program that is not known: each may be a path or an address."""
+        for word in words:
+            pieces = {word, *word.split("="), *word.split(":"), *word.split(",")}
+            pieces |= {piece.lstrip("-@") for piece in pieces} | ({word[2:]} if word.startswith("-") else set())
+            for piece in pieces:
+                if piece and len(piece) < 4096 and "\n" not in piece:
+                    self.touch("mention", piece, state)
+            if "://" in word:
+                self.fetch(host_in(word))
+
+    @abstractmethod
+    def script(self, text: str, state: State) -> None:
+        """Follows a command line that is part of another, or the line itself."""
+
+
+_STEERING: Final = (
+    *("PATH", "IFS", "ENV", "CDPATH", "FPATH", "SHELLOPTS", "PS4", "PROMPT_COMMAND", "PAGER", "EDITOR", "VISUAL"),
+    *("HOME", "TMPDIR", "SHELL", "POSIXLY_CORRECT", "XDG_CONFIG_HOME"),
+)
+_STEERING_STARTS: Final = (
+    "LD_",
+    "DYLD_",
+    "BASH",
+    "GLOB",
+    "GIT_",
+    "LESS",
+    "RIPGREP_",
+    "CURL_",
+    "SSH_",
+    "WGET",
+    "LC_",
+    "TAR_",
+)
+_STEERING_ENDS: Final = ("_OPTIONS", "OPTS", "PROXY", "_proxy", "_COLORS")
+
+
+def steers(name: str) -> bool:
+    """Whether a variable can change which files a known program uses, or which programs it runs."""
+    return name in _STEERING or (
+        (name.startswith(_STEERING_STARTS) and name != "LC_ALL") or name.endswith(_STEERING_ENDS)
+    )
+
+
+def host_in(url: str) -> str:
+    """The host of an address that may be known in part only."""
+    rest = url.partition("://")[2] or url
+    for end in "/?#\\":
+        rest = rest.partition(end)[0]
+    host = rest.rpartition("@")[2]
+    if host.startswith("["):
+        return host.partition("]")[0][1:]
+    host = host.partition(":")[0]
+    # A part that nobody knows may hold the end of the host.
+    return ANY if is_computed(rest) or not is_certain(rest) else host

@@ -1,0 +1,375 @@
+"""Everything that a command line may reach: an upper bound of its programs, files and addresses.
+
+Rule: never less than what the shell does. Branches, loops and functions count as run; a word is every text it can
+have; what is not known is said in `Reach.unknown`, and a rule must not let such a line pass. `programs.py` says what
+the arguments of each known program are; every other program is unknown.
+
+It does not see what is in no line: aliases, a program on `PATH` that is not the one of that name, what a configuration
+file of a program makes it do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import product
+from typing import Final, NamedTuple
+
+from .line_effects import ANY_WORDS, MOST, UNKNOWN, Effect, Notes, State, steers
+from .programs import run_program
+from .shell_syntax import (
+    Block,
+    Chain,
+    Command,
+    Computed,
+    Node,
+    Part,
+    Pipeline,
+    Sequence,
+    Text,
+    Unreadable,
+    Variable,
+    Word,
+    read_script,
+    redirects_of,
+)
+from .text_patterns import ANY, ONE, STAR, is_certain, is_computed
+
+_MOST_COMMANDS: Final = 3000
+
+
+class Reach(NamedTuple):
+    """What a line may reach, and whether that is all."""
+
+    effects: tuple[Effect, ...]
+    commands: tuple[str, ...]
+    """Every simple command, its words joined with spaces."""
+    unknown: tuple[str, ...]
+    """Why the line may do more than `effects` say; empty when it may not."""
+
+
+@lru_cache(maxsize=32)
+def reach_of(line: str, cwd: str, home: str | None = None) -> Reach:
+    """What a line may reach that runs in the folder `cwd`."""
+    walk = Walk()
+    state = State({"HOME": frozenset((home,)) if home else UNKNOWN, "PWD": frozenset((cwd,))}, frozenset((cwd,)))
+    walk.script(line, state)
+    return Reach(tuple(walk.effects), tuple(walk.commands), tuple(walk.unknown))
+
+
+class Walk(Notes):
+    """Follows a line and notes what it may reach."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = _MOST_COMMANDS
+        self._depth = 0
+
+    def script(self, text: str, state: State) -> None:
+        """Follows a command line that stands in another, or the line itself."""
+        self._depth += 1
+        try:
+            if self._depth > 8:
+                raise Unreadable("it is too deeply nested")
+            self.run(read_script(text), state)
+        except (Unreadable, RecursionError) as problem:
+            self.cannot_tell(str(problem) or "it is too deeply nested")
+            self.mention(_seen_words(text), state)
+        finally:
+            self._depth -= 1
+
+    # ── statements ─────────────────────────────────────────────────────────
+
+    def run(self, node: Node, state: State, *, succeeds: bool = False) -> None:
+        """Follows a statement. `succeeds`: what comes after runs only if this succeeded."""
+        match node:
+            case Sequence(nodes):
+                for place, one in enumerate(nodes):
+                    self.run(one, state, succeeds=succeeds and place == len(nodes) - 1)
+            case Chain(operator, left, right):
+                before = state.copy()
+                self.run(left, state, succeeds=operator == "&&")
+                if operator == "||":
+                    state.join(before)
+                self.run(right, state, succeeds=succeeds and operator == "&&")
+                if not (succeeds and operator == "&&"):
+                    state.join(before)
+            case Pipeline(nodes):
+                for one in nodes:
+                    inner = state.copy()
+                    self.run(one, inner)
+                    state.join(inner)  # some shells run the last one in the shell itself
+            case Block():
+                self._block(node, state)
+            case Command():
+                self._command(node, state, succeeds=succeeds)
+
+    def _block(self, node: Block, state: State) -> None:
+        for word in node.words:
+            self.fields(word, state)
+        self._redirected(node, state)
+        if node.kind == "group":
+            for one in node.nodes:
+                self.run(one, state)
+        elif node.kind == "subshell":
+            inner = state.copy()
+            for one in node.nodes:
+                self.run(one, inner)
+        elif node.kind == "branch":
+            for one in node.nodes:
+                inner = state.copy()
+                self.run(one, inner)
+                state.join(inner)
+        elif node.kind == "loop":
+            self._loop(node, state)
+        else:
+            # It may be called at any time from now on: with any arguments, from any folder.
+            inner, moves = State({}, UNKNOWN), self.moves
+            inner.functions = {*state.functions, node.name or ""}
+            for one in node.nodes:
+                self.run(one, inner)
+            state.functions.add(node.name or "")
+            for name in inner.variables:
+                state.variables[name] = UNKNOWN
+            if self.moves != moves:
+                state.folders = UNKNOWN
+
+    def _loop(self, node: Block, state: State) -> None:
+        if node.name is not None:
+            values = {value for word in node.words for fields in self.fields(word, state) for value in fields}
+            unclear = ANY_WORDS in values or any(mark in value for value in values for mark in (STAR, ONE))
+            state.assign(node.name, UNKNOWN if unclear else frozenset(values or {""}))
+        for _ in range(4):
+            inner = state.copy()
+            for one in node.nodes:
+                self.run(one, inner)
+            if node.name is not None:
+                inner.variables[node.name] = state.value(node.name)
+            if not state.widened(inner):
+                return
+        self.cannot_tell("a loop changes too much")
+
+    def _redirected(self, node: Command | Block, state: State) -> str | None:
+        """Notes where streams go; gives the text of a heredoc, when it is known."""
+        given: str | None = None
+        for operator, target in redirects_of(node):
+            if operator in ("<<", "<<<"):
+                texts = self._joined(target, state)
+                given = next(iter(texts)) if len(texts) == 1 and is_certain(next(iter(texts))) else ANY
+                continue
+            for fields in self.fields(target, state):
+                for name in fields or [ANY]:
+                    if operator in (">&", "<&") and (name.rstrip("-").isdigit() or name == "-"):
+                        continue
+                    self.touch("read" if operator in ("<", "<&") else "write", name, state)
+                    if operator == "<>":
+                        self.touch("read", name, state)
+        return given
+
+    # ── commands ───────────────────────────────────────────────────────────
+
+    def _command(self, node: Command, state: State, *, succeeds: bool) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise Unreadable("it has too many commands")
+        for name, word in node.assignments:
+            values = self._joined(word, state)
+            if steers(name):
+                self.cannot_tell(f"it sets {name}, which can change what programs do")
+            if not node.words:
+                state.assign(name, values)
+        given = self._redirected(node, state)
+        if not node.words:
+            return
+        choices = [self.fields(word, state) for word in node.words]
+        count = 1
+        for choice in choices:
+            count *= len(choice)
+        meanings: Iterable[tuple[list[str], ...]] = product(*choices)
+        if count > MOST:
+            meanings = [tuple([*{value: None for fields in choice for value in fields}] for choice in choices)]
+            if any(len(choice) > 1 for choice in choices[:1]):
+                self.cannot_tell("the name of a program has too many values")
+        before, after = state.copy(), None
+        for meaning in meanings:
+            inner = before.copy()
+            words = [value for fields in meaning for value in fields]
+            if words and words[0] != ANY_WORDS:
+                self.commands[" ".join(words)] = None
+            if words:
+                run_program(self, words, inner, given)
+            if after is None:
+                after = inner
+            else:
+                after.join(inner)
+        if after is not None:
+            state.variables, state.folders, state.functions = after.variables, after.folders, after.functions
+        if not succeeds:
+            state.go(state.folders | before.folders)  # `cd` may fail
+
+    # ── words ──────────────────────────────────────────────────────────────
+
+    def fields(self, word: Word, state: State) -> list[list[str]]:
+        """What a word may become: for each possibility the words that the program gets."""
+        found: list[list[str]] = [[]]
+        for one in _braces(word):
+            made = self._fields_of(one, state)
+            found = [[*fields, *more] for fields in found for more in made]
+            if len(found) > MOST:
+                return [[ANY_WORDS]]
+        return found
+
+    def _fields_of(self, word: Word, state: State) -> list[list[str]]:
+        # Each possibility: the words that are complete, the one that is begun, and whether it is there if empty.
+        made: list[tuple[list[str], str, bool]] = [([], "", False)]
+        for place, part in enumerate(self._with_home(word, state)):
+            if isinstance(part, Text):
+                text = part.text if part.quoted else _globs(part.text, alone=len(word) == 1)
+                made = [(whole, begun + text, True) for whole, begun, _ in made]
+                continue
+            values = self._values(part, state)
+            if part.quoted:
+                made = [(whole, begun + value, True) for whole, begun, _ in made for value in values]
+            else:
+                made = [_split_onto(one, value) for one in made for value in values]
+            if len(made) > MOST:
+                for rest in word[place + 1 :]:
+                    if not isinstance(rest, Text):
+                        self._values(rest, state)
+                return [[ANY_WORDS]]
+        return [[*whole, begun] if there or begun else whole for whole, begun, there in made]
+
+    def _joined(self, word: Word, state: State) -> frozenset[str]:
+        """What a word may be where it is neither split nor matched with file names."""
+        texts = {""}
+        for part in self._with_home(word, state):
+            values = frozenset((part.text,)) if isinstance(part, Text) else self._values(part, state)
+            texts = {text + value for text in texts for value in values}
+            if len(texts) > MOST:
+                texts = {ANY}
+        if any(isinstance(part, Text) and not part.quoted and ":~" in part.text for part in word):
+            return UNKNOWN
+        return frozenset(texts)
+
+    def _values(self, part: Variable | Computed, state: State) -> frozenset[str]:
+        if isinstance(part, Variable):
+            return state.value(part.name)
+        if part.script is not None:
+            self.run(part.script, state.copy())
+        if part.assigns:
+            state.assign(part.assigns, UNKNOWN)
+        return frozenset(("/dev/fd/63",)) if part.is_file else UNKNOWN
+
+    def _with_home(self, word: Word, state: State) -> Iterable[Part]:
+        """The parts of a word, with `~` as the folder it stands for."""
+        first = word[0] if word else None
+        if not isinstance(first, Text) or first.quoted or not first.text.startswith("~"):
+            return word
+        if first.text.startswith("~/") or (first.text == "~" and len(word) == 1):
+            return (
+                Variable("HOME", quoted=True),
+                *(() if first.text == "~" else (Text(first.text[1:], quoted=False),)),
+                *word[1:],
+            )
+        return (Computed(None, quoted=True), *word[1:])
+
+
+def _split_onto(made: tuple[list[str], str, bool], value: str) -> tuple[list[str], str, bool]:
+    """A possibility with the value of a variable that is not quoted: the shell splits it at spaces."""
+    whole, begun, there = made
+    if is_computed(value):
+        return [*whole, *([begun + ANY] if begun else []), ANY_WORDS], ANY, True
+    pieces = value.split()
+    if not pieces:
+        return (whole, begun, there) if not value or not begun else ([*whole, begun], "", False)
+    pieces = [_globs(piece, alone=False) for piece in pieces]
+    if value[0].isspace() and (begun or there):
+        whole, begun = [*whole, begun], ""
+    pieces[0] = begun + pieces[0]
+    if value[-1].isspace():
+        return [*whole, *pieces], "", False
+    return [*whole, *pieces[:-1]], pieces[-1], True
+
+
+def _globs(text: str, *, alone: bool) -> str:
+    """Text outside quotes with the shell's patterns as marks."""
+    if text in ("[", "]") and alone:
+        return text
+    if "[" in text:
+        start = text.index("[")
+        end = text.rfind("]", start)
+        text = text[:start] + ANY + (text[end + 1 :] if end >= 0 else "")
+    return text.replace("**", ANY).replace("*", STAR).replace("?", ONE)
+
+
+_Element = tuple[str, bool] | Part
+
+
+def _braces(word: Word) -> list[Word]:
+    """The words that the braces in a word make of it."""
+    if not any(isinstance(part, Text) and not part.quoted and "{" in part.text for part in word):
+        return [word]
+    elements: list[_Element] = []
+    for part in word:
+        if isinstance(part, Text) and not part.quoted:
+            elements += [(character, False) for character in part.text]
+        else:
+            elements.append(part)
+    return [_rejoined(one) for one in _expanded(elements, 0)]
+
+
+def _expanded(elements: list[_Element], start: int) -> list[list[_Element]]:
+    for first in range(start, len(elements)):
+        if elements[first] != ("{", False):
+            continue
+        depth, commas, dots = 0, [first], False
+        for place in range(first, len(elements)):
+            element = elements[place]
+            if element == ("{", False):
+                depth += 1
+            elif element == ("}", False):
+                depth -= 1
+                if depth == 0:
+                    return _chosen(elements, first, place, commas, dots=dots)
+            elif element == (",", False) and depth == 1:
+                commas.append(place)
+            elif element == (".", False) and depth == 1 and elements[place - 1] == (".", False):
+                dots = True
+        # No end: the shell may still find pairs further in, so everything from here on is open.
+        return [[*elements[:first], Computed(None, quoted=False)]] if (",", False) in elements[first:] else [elements]
+    return [elements]
+
+
+def _chosen(elements: list[_Element], first: int, last: int, commas: list[int], *, dots: bool) -> list[list[_Element]]:
+    before, after = elements[:first], elements[last + 1 :]
+    if len(commas) == 1:
+        if dots:
+            return _expanded([*before, Computed(None, quoted=True), *after], first)
+        return _expanded(elements, first + 1)
+    found: list[list[_Element]] = []
+    for start, end in zip(commas, [*commas[1:], last], strict=True):
+        found += _expanded([*before, *elements[start + 1 : end], *after], first)
+        if len(found) > 64:
+            raise Unreadable("it has braces that make too many words")
+    return found
+
+
+def _rejoined(elements: list[_Element]) -> Word:
+    parts: list[Part] = []
+    for element in elements:
+        if isinstance(element, Text | Variable | Computed):
+            parts.append(element)
+        else:
+            last = parts[-1] if parts else None
+            if isinstance(last, Text) and not last.quoted:
+                parts[-1] = Text(last.text + element[0], quoted=False)
+            else:
+                parts.append(Text(element[0], quoted=False))
+    return tuple(parts)
+
+
+def _seen_words(text: str) -> list[str]:
+    """What looks like a word in a line that cannot be read."""
+    for mark in "'\"`$(){};|&<>\\\n\t":
+        text = text.replace(mark, " ")
+    return [word for word in dict.fromkeys(text.split(" ")) if word][:2000]
