@@ -14,7 +14,7 @@ from tests.conformance import vocabulary as vocab
 
 CLIENT = "qwen-code"
 DIALECT: Dialect = DIALECTS["qwen_code"]
-MADE_UP = {"no_such_tool", "replace", "search_file_content", "toy__echo", "echo", "tool_call"}
+MADE_UP = {"no_such_tool", "toy__echo", "echo", "tool_call"}
 """Names in the scripts that mean nothing here: other clients', made-up ones (one in a `tool_call`), a server's bare."""
 
 UNTYPED = {"list_agents"}

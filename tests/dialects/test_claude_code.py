@@ -266,7 +266,9 @@ def test_a_text_that_looks_like_an_exit_code_is_output_without_the_flag() -> Non
 
 
 def test_old_logs_say_only_that_a_command_failed() -> None:
-    assert understood(*BASH, "boom\n\npartial", is_error=True) == out.Failure("failed", "boom\n\npartial")
+    assert understood(*BASH, "boom\n\npartial", is_error=True) == out.CommandOutcome(output="boom\n\npartial")
+    refused = "<tool_use_error>no</tool_use_error>"
+    assert understood(*BASH, refused, is_error=True) == out.Failure("failed", "no"), "the tool failed, no command ran"
 
 
 def test_a_command_ended_by_a_signal_is_told_as_the_shell_counts() -> None:

@@ -17,6 +17,7 @@ from dragoman.model import (
     CommandInvoked,
     CommandOutcome,
     ContextCompacted,
+    DoneOutcome,
     ErrorOccurred,
     Failure,
     HistoryRewound,
@@ -128,7 +129,7 @@ def test_an_agent_without_a_file_is_told_by_the_telemetry(tmp_path: Path) -> Non
     assert isinstance(called, ToolCalled)
     assert called.call.operations == (ReadFile("/a"),)
     assert isinstance(unseen, ToolReturned)
-    assert unseen.result.outcomes == (), "it came back, and what it gave is not in the log"
+    assert unseen.result.outcomes == (DoneOutcome(),), "it did well, and what it gave is not in the log"
     assert isinstance(refused, ToolReturned)
     assert isinstance(refused.result.outcomes[0], Failure)
     assert [event.status for event in events if isinstance(event, AgentEnded)] == ["completed"]

@@ -16,11 +16,13 @@ class McpNames(msgspec.Struct, frozen=True):
 
     With a `namespace` template the name is the tool's own and the server stands in the namespace.
     A template without a mark of its own (`{server}_{tool}`) fits any name, so it is only believed
-    for servers that are known; a bare `{tool}` only for tools they are known to have.
+    for servers that are known; a bare `{tool}` only for tools they are known to have. `marked` says that no tool of
+    the client's own has such a name, so that it is believed as well.
     """
 
     template: str
     namespace: str | None = None
+    marked: bool = False
 
     def __post_init__(self) -> None:
         """Each part stands once, or a name could not be read back."""
@@ -35,7 +37,7 @@ class McpNames(msgspec.Struct, frozen=True):
     @property
     def needs_servers(self) -> bool:
         """Whether only a list of known servers tells such a name from any other."""
-        return not (self.namespace or self.template).startswith("mcp")
+        return not self.marked and not (self.namespace or self.template).startswith("mcp")
 
     def read(self, name: str, namespace: str | None, servers: Servers) -> tuple[str | None, str] | None:
         """The server and tool a native name means, or `None` when it is no such name."""

@@ -125,7 +125,7 @@ def _left_running(printed: str, found: re.Match[str], known: dict[str, Any]) -> 
     )
 
 
-def _unsuccessful(text: str) -> out.Outcome:
+def _unsuccessful(text: str) -> out.CommandOutcome:
     code = EXIT_CODE.match(text)
     timed_out = TIMED_OUT.match(text, 0 if code is None else code.end())
     if timed_out is not None:  # from 2.1 on after the exit code of a command that was ended
@@ -134,8 +134,8 @@ def _unsuccessful(text: str) -> out.Outcome:
         )
     if code is not None:
         return out.CommandOutcome(int(code[1]), output=text[code.end() :])
-    # Up to 1.0.108 the exit code was not told: that it failed is all that is known.
-    return out.Failure("failed", text)
+    # Up to 1.0.108 the exit code was not told; that it failed is in the flag of the result alone.
+    return out.CommandOutcome(output=text)
 
 
 def _streams(known: dict[str, Any], text: str) -> tuple[str | None, str | None, str | None]:

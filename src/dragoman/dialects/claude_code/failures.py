@@ -80,6 +80,8 @@ class ClaudeFailures:
             kind = refused
         elif kind == "failed" and message.rstrip().endswith(_ABORTED):
             kind = "cancelled"
+        if kind == "failed" and wrapped is None and _is_run(call):
+            return None  # 1.0.56 to 1.0.108: the command ran and failed, and its exit code is not told
         return out.Failure(kind, message)
 
     def _kind(self, message: str) -> out.FailureKind:

@@ -105,7 +105,11 @@ DIALECT = Dialect(
         ),
         *STEERED,
     ),
-    mcp=(McpNames("{tool}", "mcp__{server}"), McpNames("mcp__{server}__{tool}"), McpNames("{server}__{tool}")),
+    mcp=(
+        McpNames("{tool}", "mcp__{server}"),
+        McpNames("mcp__{server}__{tool}"),
+        McpNames("{server}__{tool}", marked=True),
+    ),
     failures=FAILURES,
     unspelled=ServerResults(),
     default_family="gpt-5.5",

@@ -90,7 +90,7 @@ FAILURES = ContinueFailures(
     (
         (r"Tool .* not found", "unknown_tool"),
         (r"Required (?:argument|parameter)|Invalid arguments|Failed to parse arguments", "invalid_arguments"),
-        (r"Permission denied by|The user declined", "denied"),
+        (r"Permission denied by|The user declined|Command blocked by security policy", "denied"),
         (r"Cancell?ed by", "cancelled"),
         (r"(?s:.*)\btimed out\b", "timed_out"),
     ),

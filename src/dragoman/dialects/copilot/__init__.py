@@ -9,7 +9,7 @@ from dragoman.model import operations as op
 from .agents import ListAgents, ReadAgent, Task, WriteAgent
 from .commands import Bash, ListBash, ListPowershell, Powershell, ReadBash, ReadPowershell, StopBash, StopPowershell
 from .editor import READ
-from .files import ApplyPatch, Create, Edit, StrReplaceEditor, View
+from .files import ApplyPatch, Create, Edit, NumberedView, StrReplaceEditor, View
 from .people import AskUser, Skill, StoreMemory
 from .plans import Sql, UpdateTodo
 from .results import FAILURES, CopilotUnspelled
@@ -32,6 +32,7 @@ DIALECT = Dialect(
         StopPowershell,
         ListPowershell,
         View,
+        NumberedView,
         StrReplaceEditor,
         Create,
         Edit,

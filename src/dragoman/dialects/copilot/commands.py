@@ -6,6 +6,7 @@ import re
 from typing import Any, Literal
 
 from dragoman.dialects.base.spelling import EMPTY_IS_UNSAID, SECONDS, Conversion, Spelling, means, native_only
+from dragoman.dialects.base.versions import was
 from dragoman.dialects.base.words import (
     ANY,
     body,
@@ -30,6 +31,8 @@ _STATE = either(
     way("ended", exit_code=None),
 )
 _MORE_SAID = skipped("", "[^>]*")
+_IN_SESSION = ("command with sessionId: {job} is still running{_more}>",)
+"""How 0.0.390 named a shell; from 1.0.20 on it is a `shellId`."""
 _FOOTER = ("\n<", _NAMED, " ", _STATE, ">")
 _PRINTED = words(out.CommandOutcome, "{output}", *_FOOTER, output=body(trim=True), _more=_MORE_SAID)
 _STARTED = words(
@@ -49,8 +52,15 @@ _READ_ONLY: dict[str, Any] = {
             _more=_MORE_SAID,
         ),
     ),
-    # The client prints no empty line where a command printed nothing (1.0.102).
-    "formerly": (words(out.CommandOutcome, "<", _NAMED, " ", _STATE, ">", output="", _more=_MORE_SAID),),
+    "formerly": (
+        # The client prints no empty line where a command printed nothing (1.0.102).
+        words(out.CommandOutcome, "<", _NAMED, " ", _STATE, ">", output="", _more=_MORE_SAID),
+        # 0.0.390 to 1.0.55 name no shell where a command ended.
+        words(out.CommandOutcome, "{output}\n<exited with exit code {exit_code}>", output=body(trim=True)),
+        words(out.CommandOutcome, "{output}\n<", *_IN_SESSION, output=body(trim=True), running=True, _more=_MORE_SAID),
+        words(out.CommandOutcome, "<", *_IN_SESSION, output="", running=True, _more=_MORE_SAID),
+        words(out.CommandOutcome, "<command started in background with sessionId: {job}>", running=True, output=""),
+    ),
 }
 
 
@@ -68,7 +78,9 @@ class Bash(Spelling[op.RunCommand]):
 
     command: str = means("command", "The command line.")
     description: str = means("purpose", "What it is for, in a few words.", convert=EMPTY_IS_UNSAID)
-    shellId: str | None = means("job", "Name of the shell to run it in.", default=None)  # noqa: N815 - the native name
+    shellId: str | None = means(  # noqa: N815 - the native name
+        "job", "Name of the shell to run it in.", default=None, since="1.0.20", was=was("0.0.390", name="sessionId")
+    )
     mode: Literal["sync", "async"] | None = means(
         "background",
         "Whether to wait for it.",
@@ -90,7 +102,9 @@ class ReadBash(Spelling[op.ReadOutput]):
     approximated = {"wait_ms": "the parameter is required: without a value it does not wait"}
     unsaid = {"block": "it always waits for the given time"}
 
-    shellId: str = means("job", "Name of the shell.")  # noqa: N815 - the native name
+    shellId: str = means(  # noqa: N815 - the native name
+        "job", "Name of the shell.", since="1.0.20", was=was("0.0.390", name="sessionId")
+    )
     delay: float = means(
         "wait_ms",
         "Seconds to wait before reading.",
@@ -108,7 +122,9 @@ class StopBash(Spelling[op.StopCommand]):
 
     native_name = "stop_bash"
 
-    shellId: str = means("job", "Name of the shell.")  # noqa: N815 - the native name
+    shellId: str = means(  # noqa: N815 - the native name
+        "job", "Name of the shell.", since="1.0.20", was=was("0.0.390", name="sessionId")
+    )
 
     results = one_of(
         done(_STOPPED, ends=" stopped>", keeps_note=False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -26,11 +26,13 @@ from dragoman.dialects.base.words import (
     body,
     lines,
     maybe,
+    numbered,
     one_of,
     picture,
     refusal,
     single,
     skipped,
+    stays_text,
     words,
 )
 from dragoman.model import operations as op, outcomes as out
@@ -47,10 +49,33 @@ def _names_folder(path: str) -> bool:
     return path == "." or path.endswith("/")
 
 
+_SEEN = "Viewed image file successfully."
+_PICTURE = (picture(_SEEN, media_of),)
+_NO_LINES = (refusal("File too large to read at once"), stays_text(_SEEN))
+"""What stands in the place of a file's lines: logs before 1.0.102 keep no picture beside the sentence about it."""
+_LISTED = (
+    words(out.DirectoryOutcome, "", asked=op.ListDirectory, path=CALLED, entries=(), truncated=False),
+    words(out.DirectoryOutcome, _MORE, asked=op.ListDirectory, path=CALLED, entries=(), truncated=True),
+    words(
+        out.DirectoryOutcome,
+        "{entries}",
+        maybe(f"\n{_MORE}", truncated=False),
+        asked=op.ListDirectory,
+        path=CALLED,
+        # Only names are printed: a slash at the end marks a folder, nothing marks a file.
+        entries=lines(
+            words(out.Entry, "{path}/", kind="directory"),
+            words(out.Entry, "{path}", kind=Reads("other")),
+        ),
+    ),
+)
+
+
 class View(Spelling[op.ReadFile | op.ListDirectory]):
     """View a file or a range of its lines, an image, or a folder (a path that ends with a slash)."""
 
     native_name = "view"
+    since: ClassVar[str | None] = "1.0.92"
     approximated = {
         "ReadFile.first_line": "a last line is only said together with a first",
         "ListDirectory.path": "a slash at its end tells a folder from a file",
@@ -92,7 +117,7 @@ class View(Spelling[op.ReadFile | op.ListDirectory]):
         return cls(path=operation.path, view_range=wanted)
 
     results = one_of(
-        picture("Viewed image file successfully.", media_of),
+        *_PICTURE,
         words(
             out.FileOutcome,
             "{text}",
@@ -103,54 +128,56 @@ class View(Spelling[op.ReadFile | op.ListDirectory]):
             text=body(),
             back=up_to_here,
         ),
-        words(out.DirectoryOutcome, "", asked=op.ListDirectory, path=CALLED, entries=(), truncated=False),
-        words(out.DirectoryOutcome, _MORE, asked=op.ListDirectory, path=CALLED, entries=(), truncated=True),
-        words(
-            out.DirectoryOutcome,
-            "{entries}",
-            maybe(f"\n{_MORE}", truncated=False),
-            asked=op.ListDirectory,
-            path=CALLED,
-            # Only names are printed: a slash at the end marks a folder, nothing marks a file.
-            entries=lines(
-                words(out.Entry, "{path}/", kind="directory"),
-                words(out.Entry, "{path}", kind=Reads("other")),
-            ),
-        ),
-        read_first=(refusal("File too large to read at once"),),
+        *_LISTED,
+        read_first=_NO_LINES,
     )
 
 
-class StrReplaceEditor(Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertText]):
-    """Look at a file, make one, replace a text in one, or insert lines after a line."""
+_NUMBERED = (
+    words(
+        out.FileOutcome,
+        "{text}",
+        maybe("\n[cut here; see more with view_range]", truncated=False),
+        asked=op.ReadFile,
+        path=CALLED,
+        text=numbered(". "),
+        back=up_to_here,
+    ),
+)
+"""0.0.390 to 1.0.80 number the lines, also those of a range. A text whose lines are not all numbered is bare."""
 
-    native_name = "str_replace_editor"
-    read_only = "the first versions had it for what are tools of their own since"
 
-    command: Literal["view", "create", "str_replace", "insert"] = means(None)
-    path: str = means("path")
-    view_range: tuple[int, ...] | None = means("first_line", default=None)
-    file_text: str | None = means("content", default=None)
-    old_str: str | None = means("edits", default=None)
-    new_str: str | None = means("text", default=None)
-    insert_line: int | None = means("line", default=None)
+class NumberedView(View):
+    """View a file or a range of its lines, an image, or a folder (a path that ends with a slash)."""
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        match self.command:
-            case "view":
-                return View(path=self.path, view_range=self.view_range).to_operations()
-            case "create":
-                return (op.WriteFile(self.path, self.file_text or "", overwrite=False),)
-            case "str_replace":
-                return Edit(path=self.path, old_str=self.old_str, new_str=self.new_str).to_operations()
-            case "insert":
-                if self.insert_line is None:
-                    raise ValueError("insert_line: name the line to insert after")
-                return (op.InsertText(self.path, self.insert_line, self.new_str or ""),)
+    since, until = None, "1.0.91"
+
+    results = one_of(
+        *_PICTURE,
+        *_NUMBERED,
+        *_LISTED,
+        read_first=_NO_LINES,
+        formerly=(words(out.FileOutcome, "{text}", asked=op.ReadFile, path=CALLED, first_line=CALLED, text=body()),),
+    )
 
 
 def never_replaced(operation: op.WriteFile) -> op.Operation:
     return msgspec.structs.replace(operation, overwrite=False)
+
+
+_CREATED = (
+    single(
+        out.ChangesOutcome,
+        words(
+            out.Change,
+            "Created file {path} with {_length} characters",
+            kind="created",
+            path=PATH,
+            _length=skipped(lambda asked: str(len(asked.content)), "[0-9]++"),
+        ),
+        asked=op.WriteFile,
+    ),
+)
 
 
 class Create(Spelling[op.WriteFile]):
@@ -164,18 +191,7 @@ class Create(Spelling[op.WriteFile]):
     path: str = means("path", "Path of the file.")
     file_text: str = means("content", "The whole content.")
 
-    results = one_of(
-        single(
-            out.ChangesOutcome,
-            words(
-                out.Change,
-                "Created file {path} with {_length} characters",
-                kind="created",
-                path=PATH,
-                _length=skipped(lambda asked: str(len(asked.content)), "[0-9]++"),
-            ),
-        )
-    )
+    results = one_of(*_CREATED)
 
 
 _LETTERS: tuple[Fold, ...] = ("nfkc", "typography", "case")
@@ -207,6 +223,16 @@ FIRST_EDIT_RULES = replace(
 """Seen with 1.0.30."""
 
 
+_EDITED = (
+    single(
+        out.ChangesOutcome,
+        words(out.Change, "No changes made: old_str and new_str are the same", kind="unchanged", path=CALLED),
+        words(out.Change, "File {path} updated with changes.", kind="modified", path=PATH),
+        asked=(op.EditFile, op.InsertText),
+    ),
+)
+
+
 class Edit(Spelling[op.EditFile]):
     """Replace a text that occurs exactly once in a file."""
 
@@ -231,12 +257,43 @@ class Edit(Spelling[op.EditFile]):
             return None  # a text that must be found elsewhere than in one place is never found so
         return tuple(cls(path=operation.path, old_str=edit.old, new_str=edit.new) for edit in edits)
 
+    results = one_of(*_EDITED)
+
+
+class StrReplaceEditor(Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertText]):
+    """Look at a file, make one, replace a text in one, or insert lines after a line."""
+
+    native_name = "str_replace_editor"
+    read_only = "the first versions had it for what are tools of their own since"
+
+    command: Literal["view", "create", "str_replace", "insert"] = means(None)
+    path: str = means("path")
+    view_range: tuple[int, ...] | None = means("first_line", default=None)
+    file_text: str | None = means("content", default=None)
+    old_str: str | None = means("edits", default=None)
+    new_str: str | None = means("text", default=None)
+    insert_line: int | None = means("line", default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        match self.command:
+            case "view":
+                return View(path=self.path, view_range=self.view_range).to_operations()
+            case "create":
+                return (op.WriteFile(self.path, self.file_text or "", overwrite=False),)
+            case "str_replace":
+                return Edit(path=self.path, old_str=self.old_str, new_str=self.new_str).to_operations()
+            case "insert":
+                if self.insert_line is None:
+                    raise ValueError("insert_line: name the line to insert after")
+                return (op.InsertText(self.path, self.insert_line, self.new_str or ""),)
+
     results = one_of(
-        single(
-            out.ChangesOutcome,
-            words(out.Change, "No changes made: old_str and new_str are the same", kind="unchanged", path=CALLED),
-            words(out.Change, "File {path} updated with changes.", kind="modified", path=PATH),
-        )
+        read_first=_NO_LINES,
+        formerly=(
+            *_NUMBERED,
+            *_CREATED,
+            *_EDITED,
+        ),
     )
 
 

@@ -21,7 +21,8 @@ def media_of(native: NativeResult) -> tuple[out.Media, ...]:
     """Pictures beside the text: in the content, or named by the log, which keeps them elsewhere."""
     if not isinstance(native.content, str):
         return tuple(piece for piece in native.content if isinstance(piece, out.Media))
-    kept = record_of(native).get("binaryResultsForLlm")
+    record = record_of(native)
+    kept = record.get("binaryResultsForLlm", record.get("contents"))  # 1.0.102, and 1.0.92 of a server's pictures
     named = [one for one in kept if isinstance(one, dict)] if isinstance(kept, list) else []
     return tuple(
         out.Media(
@@ -31,6 +32,7 @@ def media_of(native: NativeResult) -> tuple[out.Media, ...]:
             size=one["byteLength"] if isinstance(one.get("byteLength"), int) else None,
         )
         for one in named
+        if "mimeType" in one
     )
 
 
@@ -63,7 +65,9 @@ class CopilotFailures(FailuresInWords):
 FAILURES = CopilotFailures(
     (
         (r"Tool '.*' does not exist", "unknown_tool"),
-        (r'"[^"\n]*": |Failed to parse patch: ', "invalid_arguments"),
+        (r'"[^"\n]*": |Multiple validation errors:|Failed to parse patch: ', "invalid_arguments"),
+        # 0.0.390 passes on what its JSON parser said of arguments that break off.
+        (r"[^\n]* in JSON at position \d", "invalid_arguments"),
         (r"Permission denied because", "denied"),
         (r"Operation cancelled", "cancelled"),
         (r"(?s:.*)\btimed out\b", "timed_out"),

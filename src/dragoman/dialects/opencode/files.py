@@ -30,6 +30,7 @@ from dragoman.dialects.base.words import (
     Part,
     Reads,
     Template,
+    by_hand,
     count_of,
     done,
     lines,
@@ -256,8 +257,51 @@ class ReadFromZero(ReadingFiles, Spelling[op.ReadFile | op.ListDirectory]):
         return cls(filePath=path, offset=None if first is None else first - 1, limit=count)
 
 
+def _tree_read(text: str, asked: op.ListDirectory) -> out.DirectoryOutcome | None:
+    """The tree that 1.0.162 prints: the folder itself, then what it holds, two spaces deeper for each level."""
+    head, *listed = text.removesuffix("\n").split("\n")
+    if not head.endswith("/") or head != head.strip():
+        return None
+    entries: list[out.Entry] = []
+    folders: list[str] = []
+    for line in listed:
+        found = _TREE_LINE.fullmatch(line)
+        depth = 0 if found is None else len(found["indent"]) // 2
+        if found is None or not 0 < depth <= len(folders) + 1:
+            return None
+        del folders[depth - 1 :]
+        path = "/".join((*folders, found["name"]))
+        entries.append(out.Entry(path, "directory" if found["folder"] else "file"))
+        if found["folder"]:
+            folders.append(found["name"])
+    return out.DirectoryOutcome(asked.path, tuple(entries))
+
+
+def _tree_written(outcome: out.DirectoryOutcome, asked: op.ListDirectory) -> str | None:
+    """The same; `None` where it is no such tree: a folder comes before what it holds."""
+    text = f"{outcome.path.rstrip('/')}/\n"
+    for entry in outcome.entries:
+        indent = "  " * (entry.path.count("/") + 1)
+        text += f"{indent}{entry.path.rpartition('/')[2]}{'/' * (entry.kind == 'directory')}\n"
+    read = _tree_read(text, asked)
+    return text if read is not None and read.entries == outcome.entries and not outcome.truncated else None
+
+
+_TREE_LINE = re.compile(r"(?P<indent>(?:  )+)(?P<name>[^ /][^/]*)(?P<folder>/?)")
+
+
 class List(Spelling[op.ListDirectory]):
     """List what a folder holds."""
+
+    results = one_of(
+        by_hand(
+            out.DirectoryOutcome,
+            _tree_written,
+            _tree_read,
+            says=("path",),
+            nearly={"entries": "the sizes of files are lost, and each folder comes before what it holds"},
+        )
+    )
 
     native_name = "list"
     read_only = NOT_OFFERED

@@ -25,7 +25,13 @@ from dragoman.dialects.base.words import (
 )
 from dragoman.model import operations as op, outcomes as out
 
-RAN = ("Command: ", "Command timed out", "Background shell started", "Tool output was too large")
+RAN = (
+    "Command: ",
+    "Command timed out",
+    "Background shell started",
+    "Background command started",
+    "Tool output was too large",
+)
 _CALLED = "Command: {asked.command}\nDirectory: {_folder}\nOutput: "
 _FOLDER = skipped(lambda asked: asked.cwd or "(root)")
 _JOB = or_none(without(""), "unknown")
@@ -110,6 +116,21 @@ class RunningCommands:
                 timed_out=True,
                 output=body(),
                 _when=skipped("", "[^\\n]*?"),
+            ),
+            # "There was no output before it timed out." (0.7.1 to 0.24.4)
+            words(
+                out.CommandOutcome,
+                "Command timed out{_when}.",
+                timed_out=True,
+                output="",
+                _when=skipped("", "[^\\n]*?(?=\\.\\Z)"),
+            ),
+            # 0.8.2
+            words(
+                out.CommandOutcome,
+                "Background command started. PID: {job} (Use kill <pid> to stop)",
+                running=True,
+                output=None,
             ),
             words(
                 out.CommandOutcome,

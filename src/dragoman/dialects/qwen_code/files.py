@@ -182,7 +182,7 @@ FIRST_EDIT_RULES = replace(EDIT_RULES, read_first=False, notebooks=True)
 class Edit(Spelling[op.EditFile]):
     """Replace a piece of text in a file. It must occur exactly once in the file, unless all are replaced."""
 
-    native_name = "edit"
+    native_name, formerly = "edit", ("replace",)  # 0.21.2 and 0.23.3 still take the old name
     results = CHANGES
     since = "0.7"
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}

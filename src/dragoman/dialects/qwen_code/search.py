@@ -111,7 +111,7 @@ MATCHES = one_of(
 class GrepSearch(Spelling[op.SearchText]):
     """Search file contents with a regular expression."""
 
-    native_name = "grep_search"
+    native_name, formerly = "grep_search", ("search_file_content",)  # 0.21.2 and 0.23.3 still take the old name
     results = MATCHES
     unsaid = {"case_sensitive": "case never matters"}
 

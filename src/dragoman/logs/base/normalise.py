@@ -59,11 +59,19 @@ class Normaliser:
     """What spares work and says nothing: it is not stored, as somebody's own vocabulary could not be."""
 
     def __init__(
-        self, dialect: str, client: str, file: str, *, remembers: int | None = None, key: str = "{place.key}"
+        self,
+        dialect: str,
+        client: str,
+        file: str,
+        *,
+        remembers: int | None = None,
+        key: str = "{place.key}",
+        unnamed: str | None = None,
     ) -> None:
         self.client = client
         self._file, self._key = file, key
-        self._dialect: Dialect = DIALECTS[dialect]
+        self._dialect: Dialect = DIALECTS[dialect] if unnamed is None else _narrowed(DIALECTS[dialect], unnamed)
+        """The vocabulary of a log that names no version: of version `unnamed`, or the newest."""
         self._version: str | None = None
         self._spoken: Dialect = self._dialect
         """The vocabulary as the version spoke it whose records are being read."""

@@ -71,6 +71,8 @@ class _Reader(DocumentReader):
         self._pieces = Gathered(path)
         self._session: str | None = None
         self._index = 0
+        self._unmade: set[str] = set()
+        """Calls whose state tells no result."""
 
     # ── a document ─────────────────────────────────────────────────────────
 
@@ -153,10 +155,14 @@ class _Reader(DocumentReader):
     def _told_apart(
         self, message: dict[str, Any], text: str, media: tuple[Media, ...], place: Place
     ) -> Iterator[ev.AnyEvent]:
-        """A result in a message of its own, unless the state of its call has told it."""
+        """A result in a message of its own, unless the state of its call has told it.
+
+        1.5.11 tells so of a call that could not be made: its state stays "generated", and only these words tell why.
+        """
         id = as_text(message.get("toolCallId")) or ""
         if id not in self.normaliser.returned_ids:
-            yield self.normaliser.returned(place, NativeResult(id, (text, *media) if media else text))
+            failed = True if id in self._unmade else None
+            yield self.normaliser.returned(place, NativeResult(id, (text, *media) if media else text, is_error=failed))
 
     def _tokens(self, message: dict[str, Any], model: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         usage = message.get("usage")
@@ -203,6 +209,8 @@ class _Reader(DocumentReader):
             if id in self.normaliser.returned_ids:
                 continue
             text, is_told = _said_by(state)
+            if status == "generated" and not is_told:
+                self._unmade.add(id)
             if status in ("done", "errored", "canceled"):
                 native = NativeResult(id, text, is_error=status != "done", name=_name(state), item=state)
                 yield self.normaliser.returned(place, native)

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
@@ -146,6 +148,8 @@ _DOCUMENT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:sessionId|startTime|chatM
 _CUT_DOCUMENT = re.compile(rb'\s*\{\s*"sessionId"\s*:.{0,400}?"chatMessages"\s*:\s*\[', re.DOTALL)
 _ENOUGH = 256
 """Bytes that tell which of the two a file is."""
+_OWN_SERVER = "github-mcp-server"
+"""The server that the client brings along."""
 _DESCRIBING = ("producer", "reasoningEffort", "contextTier")
 """What a session's first record says of how it was begun, in a word each."""
 _COUNTERS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
@@ -250,6 +254,7 @@ class _Reader(LinesReader):
     def _events(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         kind, data = value.get("type"), as_object(value.get("data"))
         place = self._place(value, data, source)
+        yield from self._agent_found(as_text(data.get("parentToolCallId")), place)
         tell = _TELLERS.get(kind) if isinstance(kind, str) else None
         if tell is not None:
             yield from tell(self, data, place)
@@ -458,12 +463,16 @@ class _Reader(LinesReader):
         if id in self.normaliser.calls and not is_anew:
             return
         self._streams[id] = place.stream
-        self._learn(told)
+        self._learn(name, told)
         yield self.normaliser.called(place, NativeCall(id, name, arguments_of(told.get("arguments"))), by=by)
 
-    def _learn(self, told: dict[str, Any]) -> None:
-        """The server a tool is of stands beside its name, which may not hold it."""
+    def _learn(self, name: str, told: dict[str, Any]) -> None:
+        """The server a tool is of: it stands beside its name, or, in the first versions, only in it."""
         server, tool = as_text(told.get("mcpServerName")), as_text(told.get("mcpToolName"))
+        if server is None and (self._version or "").startswith("0."):
+            server = _server_in(name)
+        if server and tool is None:  # 1.0.20 says the server alone, 1.0.42 and later the tool too
+            tool = name.removeprefix(f"{server}-")
         if server and tool and tool not in self._servers.get(server, ()):
             self._servers.setdefault(server, set()).add(tool)
             self.normaliser.knowing(servers=self._servers)
@@ -498,6 +507,14 @@ class _Reader(LinesReader):
         yield self.normaliser.returned(place, native, duration=took)
 
     # ── sub-agents ─────────────────────────────────────────────────────────
+
+    def _agent_found(self, id: str | None, place: Place) -> Iterator[ev.AnyEvent]:
+        """The start of an agent that no record tells (0.0.390): its records name the call that spawned it."""
+        if id is None or id in self._agents or id not in self.normaliser.calls:
+            return
+        here, stream = msgspec.structs.replace(place, key=f"{place.key}.agent"), place.stream
+        yield from self._agent_started({"toolCallId": id}, here)
+        place.stream = self._agents[id] if stream == "main" else stream
 
     def _agent_started(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         id = as_text(data.get("toolCallId"))
@@ -661,6 +678,17 @@ _NOTED = {
     "session.warning": ("message", "warningType"),
 }
 """What is kept of a note; the rest is in its bytes."""
+
+
+def _server_in(name: str) -> str | None:
+    """The server in the name of a tool, `toy` in `toy-echo` (0.0.390).
+
+    A name with more than one hyphen may be split in several ways, so only that of the client's own server is read.
+    """
+    if name.startswith(f"{_OWN_SERVER}-"):
+        return _OWN_SERVER
+    server, _, tool = name.partition("-")
+    return server if server and tool and "-" not in tool else None
 
 
 def _attached(attachments: Any) -> tuple[Media, ...]:

@@ -17,7 +17,7 @@ import msgspec
 from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
-from dragoman.model import Failure, NativeCall, NativeResult, Result, Usage, events as ev, operations as op
+from dragoman.model import DoneOutcome, Failure, NativeCall, NativeResult, Result, Usage, events as ev, operations as op
 from dragoman.model.json_values import as_integer, as_object, as_text
 
 from .parts.gemini_chat import ChatReader, call_of, media_of, parts_of, result_of, said, usage_of
@@ -442,6 +442,14 @@ class _Reader(LinesReader):
         call_id = free[0] if len(free) == 1 else None
         yield self._agent(agent, call_id, self._spawns.get(call_id or ""), place)
 
+    def _filed_as(self, agent: str) -> str:
+        """The name of an agent in this log: 0.21.2 names one that runs in the background otherwise in its telemetry."""
+        kind = agent.rpartition("-")[0]
+        if agent in self._agents or any(spawn.kind == kind for spawn in self._spawns.values()):
+            return agent
+        filed = [one for one in self._agents if one.startswith(f"{kind}-") and self._has_own_file(one)]
+        return filed[-1] if kind and filed else agent
+
     def _has_own_file(self, agent: str) -> bool:
         call_id = self._agents.get(agent)
         return call_id is not None and agent.endswith(f"-{call_id}")
@@ -494,6 +502,7 @@ class _Reader(LinesReader):
     def _telemetry(self, event: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         name = as_text(event.get("event.name")) or ""
         agent = _agent_in(event)
+        agent = agent if agent is None else self._filed_as(agent)
         if agent is not None:
             yield from self._seen(agent, place)
             place.stream = agent if not self._has_own_file(agent) else place.stream
@@ -543,9 +552,9 @@ class _Reader(LinesReader):
             result = NativeResult(native.id, error, is_error=True, name=name, item=beside)
             yield self.normaliser.returned(place, result, duration=duration)
         elif event.get("success") is True:
-            # The call succeeded, but its result is not in the log: there is no outcome rather than an empty one.
+            # The call succeeded, and that is all the log says of it: what it gave is not there.
             result = NativeResult(native.id, is_error=False, name=name, item=beside)
-            told = Result(native.id, (), duration=duration, native=result)
+            told = Result(native.id, (DoneOutcome(),), duration=duration, native=result)
             self.normaliser.returned_ids.add(native.id)
             yield self.normaliser.event(ev.ToolReturned, place, result=told, call_id=native.id)
 

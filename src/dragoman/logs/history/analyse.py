@@ -169,9 +169,9 @@ class Use:
         self.spot = Spot(session.id, session.stream, turn, step, called.call.id, called.id)
         self.operations = called.call.operations
         self.verdict = None if called.decision is None else called.decision.verdict
-        outcomes = () if returned is None else returned.result.outcomes
-        self.failure = next((kind for one in outcomes if (kind := failure_of(one)) is not None), None)
-        self.message = next((_said(one) for one in outcomes if failure_of(one) is not None), "")
+        outcomes, given = ((), None) if returned is None else (returned.result.outcomes, returned.result.native)
+        self.failure = next((kind for one in outcomes if (kind := failure_of(one, given)) is not None), None)
+        self.message = next((_said(one) for one in outcomes if failure_of(one, given) is not None), "")
         self.is_answered = returned is not None
         self.call = (native.namespace, native.name, _canonical(native.arguments))
         self.given = None if returned is None else _given(returned.result.native, outcomes)

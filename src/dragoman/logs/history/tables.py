@@ -15,7 +15,7 @@ import msgspec
 
 from dragoman.logs.base.format import Storable
 from dragoman.logs.base.normalise import read_again
-from dragoman.model import Usage, events as ev, operations as op, outcomes as out
+from dragoman.model import NativeResult, Usage, events as ev, operations as op, outcomes as out
 from dragoman.model.json_text import json_text
 
 from .rows import (
@@ -40,14 +40,19 @@ _EARLY: Final = 16
 """How many results wait for a call that comes after them."""
 
 
-def failure_of(outcome: out.Outcome) -> str | None:
-    """The kind of failure an outcome is, or `None`: the one place that says what counts as one."""
+def failure_of(outcome: out.Outcome, native: NativeResult | None = None) -> str | None:
+    """The kind of failure an outcome is, or `None`: the one place that says what counts as one.
+
+    `native` is the result it was read from: a command without an exit code failed if that is flagged as an error.
+    """
     if isinstance(outcome, out.Failure):
         return outcome.kind
     if isinstance(outcome, out.CommandOutcome):
         if outcome.timed_out:
             return "timed_out"
         if outcome.signal is not None or outcome.exit_code not in (0, None):
+            return "exit"
+        if outcome.exit_code is None and not outcome.running and native is not None and native.is_error:
             return "exit"
     return None
 
@@ -328,7 +333,7 @@ class _Stream(Storable):
         id = result.call_id
         repeated = id in self._results
         for number, outcome in enumerate(result.outcomes):
-            self._gave(event, number, outcome, failure_of(outcome), repeated=repeated)
+            self._gave(event, number, outcome, failure_of(outcome, result.native), repeated=repeated)
         if repeated:
             return
         known = self._results[id] = (_failure(event), event.time, _duration(event))
@@ -506,7 +511,8 @@ def exchange_of(event: ev.TokensUsed) -> str | None:
 
 def _failure(event: ev.ToolReturned) -> str | None:
     """How a call failed: as the first of its outcomes that did."""
-    return next((one for outcome in event.result.outcomes if (one := failure_of(outcome)) is not None), None)
+    result = event.result
+    return next((one for each in result.outcomes if (one := failure_of(each, result.native)) is not None), None)
 
 
 def _duration(event: ev.ToolReturned) -> float | None:

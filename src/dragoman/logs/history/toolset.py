@@ -469,8 +469,8 @@ def _whole_call(use: ev.ToolUse, cut: _Cut) -> dict[str, Any]:
     }
     if use.returned is None:
         return {**told, "status": "waiting"}
-    outcomes = use.returned.result.outcomes
-    failure = next((kind for one in outcomes if (kind := failure_of(one)) is not None), None)
+    outcomes, native = use.returned.result.outcomes, use.returned.result.native
+    failure = next((kind for one in outcomes if (kind := failure_of(one, native)) is not None), None)
     told["status"] = "done" if failure is None else "failed"
     if failure is not None:
         told["failure"] = failure

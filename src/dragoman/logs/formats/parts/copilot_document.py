@@ -20,6 +20,8 @@ from dragoman.model.json_text import read_json
 from dragoman.model.json_values import as_object, as_text
 
 LISTED: Final = "chatMessages"
+_WORDS: Final = "1.0.91"
+"""These documents name no version. The words of this one are read by their shape: lines with or without numbers."""
 _TOLD = frozenset({"sessionId", "startTime", "timeline"})
 
 
@@ -34,7 +36,7 @@ class SessionReader(DocumentReader):
     """Reads one session."""
 
     def __init__(self, path: Path, client: str) -> None:
-        super().__init__(path, Normaliser(client, client, path.stem))
+        super().__init__(path, Normaliser(client, client, path.stem, unnamed=_WORDS))
         self._pieces = Gathered(path)
         self._session: str | None = None
         self._waiting: list[tuple[str, str]] = []

@@ -307,6 +307,8 @@ class ChatReader(DocumentReader):
             if not text and not media:
                 return
         by = "client" if shown or text.lstrip().startswith(_CLIENTS_WORDS) else "user"
+        if self._stream == "main" and _TASK.fullmatch(text):
+            by = "agent"  # up to 0.24.0 the task of an agent stands among the user's words
         if self._stream != "main" and by == "user":
             by = "client" if self._prompted else "agent"
             given = None if self._prompted else _TASK.fullmatch(text)
