@@ -32,7 +32,7 @@ _PERSON = {
 
 def make_project(folder: Path) -> None:
     """The project as every session found it, with its history."""
-    for path, data in _files().items():
+    for path, data in files().items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     environ = {**os.environ, **_DATES, **_PERSON, "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1"}
@@ -45,7 +45,7 @@ def make_project(folder: Path) -> None:
 
 
 @cache
-def _files() -> dict[str, bytes]:
+def files() -> dict[str, bytes]:
     told = _told()
     texts = {path: _original(seen) for path, seen in told.files.items()}
     texts["README.md"] = "# {}\n\n{} {}-{} {}.\n".format(*told.words)

@@ -15,39 +15,63 @@ from dragoman.model import AnyEvent, CallFunction, ToolCalled, Unrecognised
 from tests.conformance.conftest import SHARED
 
 TRACES = SHARED / "traces"
+ROOTS = ("traces", "traces-2")
+"""The folders of scripted sessions; the second has versions that were captured later."""
+CLIENTS = {
+    # client → its format
+    "claude-code": "claude_code",
+    "cline": "cline",
+    "codex": "codex",
+    "continue": "continue",
+    "copilot": "copilot",
+    "gemini-cli": "gemini_cli",
+    "opencode": "opencode",
+    "pi": "pi",
+    "qwen-code": "qwen_code",
+}
 
 
 class Scripted(msgspec.Struct):
-    """One session: the client's folder, its name, the scripted calls and the log files."""
+    """One session: the client's folder, its name, what was answered in it and the log files."""
 
     client: str
     name: str
     calls: list[tuple[str, str, Any]]
     """(thread, tool, arguments)"""
     files: list[Path]
+    folder: Path
+    answers: list[dict[str, Any]]
+    """What the server answered, in order."""
 
     def events(self, format: str) -> list[AnyEvent]:
         return list(numbered(event for file in self.files for event in read(file, format)))
 
 
-def sessions(client: str, format: str) -> Iterator[Scripted]:
+def sessions(client: str, format: str, roots: tuple[str, ...] = ("traces",)) -> Iterator[Scripted]:
     """Every scripted session of a client, in every version that was run."""
-    folders = [folder for folder in sorted(TRACES.iterdir()) if folder.name.partition("@")[0] == client]
-    assert folders, f"no sessions of {client} under {TRACES}"
+    folders = [
+        folder
+        for root in roots
+        for folder in sorted((SHARED / root).iterdir())
+        if folder.name.partition("@")[0] == client
+    ]
+    assert folders, f"no sessions of {client} under {SHARED}"
     for folder in folders:
         for session in sorted(path for path in folder.iterdir() if (path / "script.json").is_file()):
-            script = json.loads((session / "script.json").read_text())
+            answers = json.loads((session / "script.json").read_text())["answers"]
             calls = [
-                (
-                    answer.get("thread", "main"),
-                    call["name"],
-                    next((call[key] for key in ("args", "input", "rawargs") if key in call), None),
-                )
-                for answer in script["answers"]
+                (answer.get("thread", "main"), call["name"], arguments_of(call))
+                for answer in answers
                 for call in answer.get("calls", ())
                 if "name" in call
             ]
-            yield Scripted(folder.name, session.name, calls, list(log_files(session / "home", format)))
+            files = list(log_files(session / "home", format))
+            yield Scripted(folder.name, session.name, calls, files, session, answers)
+
+
+def arguments_of(call: dict[str, Any]) -> Any:
+    """The arguments of a scripted call: a mapping, or a text that is free-form or broken JSON."""
+    return next((call[key] for key in ("args", "input", "rawargs") if key in call), None)
 
 
 def log_files(home: Path, format: str) -> Iterator[Path]:
