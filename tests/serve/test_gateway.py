@@ -20,7 +20,7 @@ from dragoman.engine import HttpEngine, Orchestrator, Retry, ToolPolicy
 from dragoman.engine.models import dialect_of, family_of
 from dragoman.engine.transport import Transport
 from dragoman.errors import EngineError
-from dragoman.model import AnyChunk, CallPart, FunctionDefinition, NativeCall, Reply, Request, user
+from dragoman.model import AnyChunk, CallPart, FunctionDefinition, NativeCall, NativeResult, Reply, Request, user
 from dragoman.registry import TOOLS
 from dragoman.serve.gateway import CLIENTS as KNOWN, Exchanged, Gateway, Routes, Words, read_route
 from dragoman.serve.gateway.clients import at, recognised
@@ -314,6 +314,16 @@ async def test_a_second_model_answers_when_the_first_cannot(monkeypatch: pytest.
     assert [heard.api for heard in upstream.requests] == ["openai_responses", "openai_chat"]
 
 
+async def test_a_second_model_answers_what_cannot_be_said_to_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}  # Messages has no sounds
+    body = {"model": "m", "messages": [{"role": "user", "content": [sound]}]}
+    routes = Routes(("anthropic:claude-sonnet-4-5", "openai-chat:gpt-4o"))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    async with gateway(monkeypatch, "openai_chat", Turn("Second."), routes=routes) as (served, upstream):
+        assert await posted(served, body, "/v1/chat/completions") == 200
+    assert [heard.api for heard in upstream.requests] == ["openai_chat"]
+
+
 async def test_after_the_limit_of_cost_no_model_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     rich = Turn("Fine.", usage=(1_000_000, 1_000_000))
     async with gateway(monkeypatch, "anthropic_messages", rich, rich, max_cost=Decimal("0.01")) as (served, upstream):
@@ -460,10 +470,53 @@ def test_a_sub_agent_is_started_with_the_kind_and_the_title_that_the_clients_too
     assert [(one.name, one.arguments) for one in group.calls] == [("task", expected)]
 
 
-async def posted(served: Gateway, body: dict[str, Any]) -> int:
+KINDS = (
+    "Available agent types and the tools they have access to:\n- explore: Looks around: fast.\n- general: For all else."
+)
+
+
+@pytest.mark.parametrize(
+    "client, model, tool, kinds",
+    [
+        ("opencode", "gemini-3-pro-preview", "invoke_agent", KINDS),
+        ("opencode", "claude-sonnet-4-5", "Agent", KINDS),
+        ("copilot", "claude-sonnet-4-5", "Agent", "Available agent types: explore, general-purpose."),
+        ("opencode", "gpt-5.5", "spawn_agent", None),  # its agents are all of one kind
+    ],
+)
+def test_the_kinds_of_sub_agents_that_a_client_has_are_known_to_the_model(
+    client: str, model: str, tool: str, kinds: str | None
+) -> None:
+    enum = {"agent_type": {"type": "string", "enum": ["explore", "general-purpose"]}} if client == "copilot" else {}
+    given = {"description": {}, "prompt": {}, "subagent_type": {}, **enum}
+    text = "Start an agent." if enum else f"Start an agent.\n\n{KINDS}\n\nNotes:\n- None."
+    own = FunctionDefinition("task", text, {"type": "object", "properties": given})
+    known = [one for one in DIALECTS[client].definitions() if one.name != "task"]
+    dialects = DIALECTS[client], at(dialect_of(model), None, family_of(model))
+    found = Words((*known, own), client=dialects[0], model=dialects[1])
+    (offered_,) = [one for one in found.definitions if one.name == tool]
+    assert isinstance(offered_, FunctionDefinition)
+    assert offered_.description.endswith(kinds) if kinds else "explore" not in offered_.description
+
+
+def test_a_model_that_knows_jobs_by_number_stops_one_that_the_client_has_named() -> None:
+    gpt = words("claude_code", "gpt-5.5")
+    assert {"TaskStop"}.isdisjoint(gpt.passed)
+    run, stop = NativeCall("i", "exec_command", {"cmd": "sleep 100"}), "bx7f3a1"
+    (started,) = gpt.groups(Reply((CallPart(run),)), "b", Lowering(), frozenset())
+    told = f"Command running in background with ID: {stop}. Output is being written to: /tmp/{stop}.output"
+    (result,) = gpt.results([started], {"b_0": NativeResult("b_0", told, name="Bash")})
+    number = re.search(r"session ID (\d+)\n", str(result.content))
+    assert number is not None, result
+    typed = NativeCall("j", "write_stdin", {"session_id": int(number[1]), "chars": "\x03"})
+    (group,) = gpt.groups(Reply((CallPart(typed),)), "c", Lowering(), frozenset())
+    assert [(one.name, one.arguments) for one in group.calls] == [("TaskStop", {"task_id": stop})]
+
+
+async def posted(served: Gateway, body: dict[str, Any], path: str = "/v1/messages") -> int:
     async with (
         aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
-        web.post(f"{served.url}/v1/messages", json=body) as response,
+        web.post(f"{served.url}{path}", json=body) as response,
     ):
         return response.status
 

@@ -184,13 +184,10 @@ class Gateway:
                 raise EngineError(f"there is nothing at {request.method} {request.path}", status=404)
             response = await self._answered(request, api, asked, sent)
             status = response.status
-        except EngineError as error:
-            sent.error = error.message
-            response = _error_response(server, error)
-            status = response.status
         except DragomanError as error:
-            sent.error = str(error)
-            response = _error_response(server, EngineError(str(error), status=400))
+            failure = _for_clients(error)
+            sent.error = failure.message
+            response = _error_response(server, failure)
             status = response.status
         finally:
             self._told(sent, status, time.monotonic() - begun)
@@ -256,13 +253,11 @@ class Gateway:
         for model in self.routes.models(read, tokens):
             try:
                 return await self._asked_of(model, request, api, read, len(data), answer, sent)
-            except EngineError as error:
+            except DragomanError as error:  # one model may take the tools of a client that another cannot
+                failure = _for_clients(error)
                 if answer.begun:
-                    sent.error = error.message
-                    return await answer.fail(error)
-                failure = error
-                if error.status in (400, 404, 413, 422) and len(self.routes.models(read, tokens)) == 1:
-                    break
+                    sent.error = failure.message
+                    return await answer.fail(failure)
         assert failure is not None
         raise failure
 
@@ -506,6 +501,11 @@ def _fitted(read: Request, engine: Engine, model: str) -> Request:
     if limits.stop_sequences is not None and len(read.stop) > limits.stop_sequences:
         changes["stop"] = read.stop[: limits.stop_sequences]
     return msgspec.structs.replace(read, **changes) if changes else read
+
+
+def _for_clients(error: DragomanError) -> EngineError:
+    """An error as one that an API can carry. One that is not a provider's is about the request."""
+    return error if isinstance(error, EngineError) else EngineError(str(error), status=400)
 
 
 def _error_response(server: ServerSide, error: EngineError) -> web.Response:

@@ -21,7 +21,7 @@ import msgspec
 from dragoman.apis import Lowering
 from dragoman.dialects import Dialect
 from dragoman.dialects.translation import IN_SHELL, KnownFiles, Translated, Translation, outcome_from
-from dragoman.errors import ToolError
+from dragoman.errors import ToolError, Unspeakable
 from dragoman.model import (
     Call,
     Definition,
@@ -38,8 +38,13 @@ from dragoman.model import (
 )
 from dragoman.tools.workspace import edited
 
+from .jobs import speaker
+
 _WORD: Final = re.compile(r"[\w-]+")
 _OTHERWISE: Final = "Some tools have other names here than in the instructions above:"
+_KINDS: Final = re.compile(r"^Available agent types[^\n]*:\n(?:[-*] [^\n]*(?:\n|$))+", re.MULTILINE)
+"""Where opencode 1.18 and Qwen Code 0.24 list the kinds of sub-agents, in the description of their tool. Claude Code
+2.1.325 and Gemini CLI 0.61 list them in the conversation, which the model gets anyway."""
 _HIDDEN: Final = "_read"
 """What the id of a read has that the model did not ask for."""
 
@@ -92,7 +97,9 @@ class Words:
             self._to_client: Translation | None = None
             self._to_model: Translation | None = None
             return
-        new = self._offered(client, model, [str(one.name) for one in own])
+        new = [
+            _with_kinds(one, own, client, model) for one in self._offered(client, model, [str(one.name) for one in own])
+        ]
         taken = {str(one.name) for one in new}
         self.passed = tuple(str(one.name) for one in own if str(one.name) not in self.names)
         # A model that knows a name calls the tool as it learnt it: another tool of that name gets a new one.
@@ -107,10 +114,11 @@ class Words:
         self._own = frozenset(taken)
         self._nulls = {str(one.name): _nullable(one) for one in own}
         relaxed = [_relaxed(one, self._nulls[str(one.name)]) for one in own]
+        speaks = self._speaker = speaker(model)
         self._to_client = Translation(
-            model, client, offered=relaxed, folder=folder, paths="absolute" if folder else None, losses=False
+            speaks, client, offered=relaxed, folder=folder, paths="absolute" if folder else None, losses=False
         )
-        self._to_model = Translation(client, model, offered=new, losses=False)
+        self._to_model = Translation(client, speaks, offered=new, losses=False)
 
     def fork(self) -> Words:
         """A copy for one conversation, or for a branch of it: translating remembers which files were read in it."""
@@ -127,11 +135,15 @@ class Words:
             can |= IN_SHELL
         if op.ReadFile in meant_by_tools and self._reads_pictures and not model.chosen({op.ReadFile}):
             can.add(op.ViewImage)  # a model that reads files by commands, as GPT does, sees pictures by a tool for them
-        chosen = [
-            spelling
-            for spelling in model.chosen(can, executed_by=ExecutedBy.CLIENT)
-            if spelling.operation_types[0] in can
-        ]
+        chosen, unsaid = [], set(can)
+        found = model.chosen(can, executed_by=ExecutedBy.CLIENT)
+        # First the tools that are made for what the client can do, then those that can do it among other things.
+        for spelling in sorted(found, key=lambda one: one.operation_types[0] not in can):
+            if spelling.operation_types[0] in can or unsaid.intersection(spelling.operation_types):
+                chosen.append(spelling)
+                unsaid.difference_update(spelling.operation_types)
+                if op.RunCommand in spelling.operation_types:
+                    unsaid -= IN_SHELL
         said = {operation: spelling for spelling in reversed(chosen) for operation in spelling.operation_types}
         if op.ReadFile in said:
             said.setdefault(op.ViewImage, said[op.ReadFile])  # such tools show pictures too
@@ -169,12 +181,12 @@ class Words:
         theirs = next((theirs for theirs, ours in self._renamed.items() if ours == native.name), None)
         if theirs is not None:
             return Group(native, (msgspec.structs.replace(call, name=theirs),))
-        read = self._for_agents(self._model.read_call(call))
+        read = self._for_agents(self._speaker.read_call(call))
         translated = self._to_client.say(read, self._files)
         if not translated.calls:
             reason = "; ".join(one.reason for one in translated.lost)
             failure = read.failure or Failure("failed", f"The tool {native.name} cannot do this here: {reason}")
-            told = self._model.write_result(read, (failure,) * max(1, len(read.operations)))
+            told = self._speaker.write_result(read, (failure,) * max(1, len(read.operations)))
             return Group(native, (), answer=_answering(told, native))
         calls = tuple(self._filled(one.native) for one in translated.calls)
         return Group(native, calls, translated, tuple(self._reads(translated, id, seen)))
@@ -309,11 +321,10 @@ class Words:
                     told.append(_answering(result, group.native))
                 continue
             assert self._to_client is not None
-            assert self._model is not None
             unfit = self._unfit(group, results)
             if unfit is not None:
                 count = max(1, len(group.translated.source.operations))
-                joined = self._model.write_result(group.translated.source, (unfit,) * count)
+                joined = self._speaker.write_result(group.translated.source, (unfit,) * count)
             elif not any(call.id in results for call in group.calls):
                 continue  # never made; whoever writes the request says that there is no result
             else:
@@ -334,6 +345,47 @@ class Words:
             return frozenset()
         meant = self._client.read_call(native).operations
         return frozenset(one.path for one in meant if isinstance(one, op.ReadFile | op.WriteFile | op.EditFile))
+
+
+def _with_kinds(definition: Definition, own: Sequence[Definition], client: Dialect, model: Dialect) -> Definition:
+    """A tool of the model that starts sub-agents of a kind, with the kinds that the client has."""
+    if not isinstance(definition, FunctionDefinition) or _kind_schema(definition, model) is None:
+        return definition
+    kinds = [kinds for one in own if isinstance(one, FunctionDefinition) and (kinds := _kinds(one, client))]
+    return msgspec.structs.replace(definition, description="\n\n".join((definition.description, *kinds)))
+
+
+def _kinds(definition: FunctionDefinition, client: Dialect) -> str | None:
+    """What a client's tool for sub-agents says of the kinds that there are: a list, or the values of its parameter."""
+    schema = _kind_schema(definition, client)
+    if schema is None:
+        return None
+    found = _KINDS.search(definition.description)
+    if found is not None:
+        return found[0].rstrip()
+    values = schema.get("enum", ())
+    return f"Available agent types: {', '.join(map(str, values))}." if values else None
+
+
+def _kind_schema(definition: FunctionDefinition, dialect: Dialect) -> dict[str, Any] | None:
+    """The schema of the parameter that says what kind of sub-agent is started; `None` for any other tool."""
+    if op.SpawnAgent not in dialect.meanings(_full_name(definition)):
+        return None
+    try:
+        calls = dialect.write_call("", op.SpawnAgent("", agent="kind", name="", description=""))
+    except Unspeakable:
+        return None
+    for call in calls:
+        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        for name, value in arguments.items():
+            if value == "kind" and (schema := definition.parameters.get("properties", {}).get(name)) is not None:
+                return dict(schema)
+    return None
+
+
+def _full_name(definition: Definition) -> str:
+    namespace = getattr(definition, "namespace", None)
+    return f"{namespace}.{definition.name}" if namespace else str(definition.name)
 
 
 def _nullable(definition: Definition) -> tuple[str, ...]:
