@@ -66,6 +66,8 @@ class Started:
     """The same for pages."""
     echo: tuple[str, dict[str, Any]] = ("*echo", {"text": "naïve ✓"})
     """How its MCP tool is called."""
+    search: str | None = None
+    """Its tool that finds MCP tools and the tool for sub-agents, where it does not offer them at once."""
     ends: str | None = None
     """What it says of a command that ended with 3; `None` where the model's own words must be there."""
     lacks: Mapping[str, str] = field(default_factory=dict)
@@ -101,12 +103,10 @@ STARTED = {
             *("exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-m", "gpt-5.5"),
             *(*_CODEX_MCP, "{}"),
         ),
-        lacks={
-            "sub-agent": "not with this model",
-            "MCP": "behind a search that only OpenAI's API carries",
-            "web page": "OpenAI's own tool",
-        },
-        kept={"": "create_goal get_goal update_goal", "gemini-cli": "ask_user"},
+        agent=("*spawn_agent", {"message": f"Count the beans. {HELPER}"}, "default"),
+        lacks={"web page": "OpenAI's own tool"},
+        kept={"": r"create_goal get_goal update_goal tool_search multi_agent_v1__\w+", "gemini-cli": "ask_user"},
+        search="tool_search",
     ),
     "gemini_cli": Started(
         "gemini",
@@ -262,13 +262,23 @@ def steps_of(client: str, api: str, url: str) -> list[Step]:
         own = _filled(started.agent[1], agent=started.agent[2])
         name, arguments = model.agent or (started.agent[0], own)
         filled = _filled(arguments, agent=started.agent[2])
+        steps += _found(started, "sub-agent", "spawn a sub-agent", "agent")
         steps.append(Step("sub-agent", [(name, filled)], otherwise=(started.agent[0], own)))
+    steps += _found(started, "MCP", "echo", "echo")
     steps.append(Step("MCP", [started.echo], ["naïve ✓"]))
     if started.page is not None:
         mine = (started.page[0], _filled(started.page[1], url=url))
         theirs = mine if model.page is None else (model.page[0], _filled(model.page[1], url=url))
         steps.append(Step("web page", [theirs], [WORD], mine))
     return [step for step in steps if step.part not in started.lacks]
+
+
+def _found(started: Started, part: str, query: str, holds: str) -> list[Step]:
+    """The search for a tool that the client does not offer at once, in its words or in those of Claude Code."""
+    if started.search is None:
+        return []
+    own = ("ToolSearch", {"query": query, "max_results": 10})
+    return [Step(part, [(started.search, {"query": query})], [holds], own)]
 
 
 def _filled(arguments: Mapping[str, Any], **values: str) -> dict[str, Any]:

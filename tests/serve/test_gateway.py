@@ -470,6 +470,50 @@ def test_a_sub_agent_is_started_with_the_kind_and_the_title_that_the_clients_too
     assert [(one.name, one.arguments) for one in group.calls] == [("task", expected)]
 
 
+SEARCH = {
+    "type": "tool_search",
+    "execution": "client",
+    "description": "Find tools.",
+    "parameters": {"type": "object", "properties": {"query": {"type": "string"}}},
+}
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
+TASK = {"type": "object", "properties": {"message": {"type": "string"}}}
+FOUND = [
+    {"type": "namespace", "name": space, "tools": [{"type": "function", "name": name, "parameters": schema}]}
+    for space, name, schema in (("mcp__toy", "echo", TEXT), ("multi_agent_v1", "spawn_agent", TASK))
+]
+
+
+async def test_tools_that_a_client_has_to_search_for_are_offered_when_they_were_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Codex 0.166 offers `tool_search` as a tool of OpenAI's API, and does the search itself."""
+    own = tuple(one for one in DIALECTS["codex"].definitions() if one.name in ("exec_command", "view_image"))
+    asked = APIS["openai_responses"].encode(Request("gpt-5.5", (user("Go."),), own)).to_bytes()
+    body = json.loads(asked)
+    body["tools"].append(SEARCH)
+    echo, agent = ("i2", "mcp__toy__echo", {"text": "hi"}), ("i3", "invoke_agent", {"agent_name": "x", "prompt": "p"})
+    script = (Turn(calls=(("i1", "tool_search", {"query": "echo"}),)), Turn(calls=(echo, agent)))
+    async with (
+        gateway(monkeypatch, "gemini_generate", *script) as (served, upstream),
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+    ):
+        async with web.post(f"{served.url}/v1/responses", json=body) as response:
+            (searched,) = (await response.json())["output"]
+        output = {"type": "tool_search_output", "call_id": searched["call_id"], "execution": "client", "tools": FOUND}
+        body["input"] += [searched, output]
+        async with web.post(f"{served.url}/v1/responses", json=body) as response:
+            called = (await response.json())["output"]
+    assert (searched["type"], searched["arguments"]) == ("tool_search_call", {"query": "echo"})
+    first, second = (one.body for one in upstream.requests)
+    assert "These tools can be called now: mcp__toy__echo, invoke_agent." in json.dumps(second)
+    assert offered(second) - offered(first) == {"mcp__toy__echo", "invoke_agent"}
+    assert [(one["namespace"], one["name"], json.loads(one["arguments"])) for one in called] == [
+        ("mcp__toy", "echo", {"text": "hi"}),
+        ("multi_agent_v1", "spawn_agent", {"message": "p"}),
+    ]
+
+
 KINDS = (
     "Available agent types and the tools they have access to:\n- explore: Looks around: fast.\n- general: For all else."
 )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Steps as Steps,
         Vector as Vector,
     )
+    from .base.offered_calls import found_tools as found_tools
     from .base.partial import PartialJson as PartialJson
     from .base.serving import Asked as Asked, ServerSide as ServerSide, StreamWriter as StreamWriter, written as written
 
@@ -47,6 +48,10 @@ def __getattr__(name: str) -> Any:
         from .base import endpoints
 
         return getattr(endpoints, name)
+    if name == "found_tools":
+        from .base.offered_calls import found_tools
+
+        return found_tools
     if name in ("Asked", "ServerSide", "StreamWriter", "written"):
         from .base import serving
 

@@ -31,7 +31,7 @@ def call_problems(request: req.Request) -> Iterator[CallProblem]:
     offered = {_key(one): one for one in request.definitions}
     for part in parts:
         if isinstance(part, ResultPart):
-            offered.update({_key(one): one for one in _found(part.result)})
+            offered.update({_key(one): one for one in found_tools(part.result)})
     checkers: dict[int, Checker] = {}
     for part in parts:
         if isinstance(part, CallPart) and part.call.executed_by is ExecutedBy.CLIENT:
@@ -45,17 +45,29 @@ def _key(definition: req.Definition) -> tuple[str | None, str]:
     return definition.namespace, definition.name
 
 
-def _found(result: NativeResult) -> Iterator[req.Definition]:
+def found_tools(result: NativeResult) -> Iterator[req.FunctionDefinition]:
     """Tools that were found by a search: the Responses API offers them in its result, not among the others."""
     item: Any = result.item
     found = item.get("tools") if isinstance(item, dict) and item.get("type") == "tool_search_output" else None
     for tool in found if isinstance(found, list) else ():
         match tool:
-            case {"type": "function", "name": str(name), "parameters": dict(parameters)}:
-                yield req.FunctionDefinition(name, "", parameters)
+            case {"type": "function"}:
+                yield from _function(tool, None)
             case {"type": "namespace", "name": str(space), "tools": list(members)}:
                 for member in members:
-                    yield req.FunctionDefinition(member["name"], "", member.get("parameters") or {}, namespace=space)
+                    yield from _function(member, space)
+
+
+def _function(tool: Any, namespace: str | None) -> Iterator[req.FunctionDefinition]:
+    match tool:
+        case {"name": str(name)}:
+            text, schema = tool.get("description"), tool.get("parameters")
+            yield req.FunctionDefinition(
+                name,
+                text if isinstance(text, str) else "",
+                schema if isinstance(schema, dict) else {},
+                namespace=namespace,
+            )
 
 
 def _problems(call: NativeCall, offered: _Offered, checkers: dict[int, Checker]) -> list[str]:

@@ -18,7 +18,7 @@ import msgspec
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
-from dragoman.model.request import Definition
+from dragoman.model.request import Definition, Request
 
 What = Literal["reply", "count", "models"]
 
@@ -44,6 +44,10 @@ class ServerSide(abc.ABC):
     @abc.abstractmethod
     def asked(self, method: str, path: str) -> Asked | None:
         """What is asked for under a path; `None` where this API has nothing there."""
+
+    def plain(self, request: Request) -> Request:
+        """A client's request without what only this API has, as far as another can carry it in its own way."""
+        return request
 
     @abc.abstractmethod
     def reply(self, reply: conv.Reply, *, model: str, definitions: Sequence[Definition] = ()) -> dict[str, Any]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
+import msgspec
+
+from dragoman.apis.base.offered_calls import found_tools
 from dragoman.apis.base.openai_serving import OpenAiServer
 from dragoman.apis.base.serving import (
     Asked,
@@ -20,12 +23,12 @@ from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import FinishReason as Finish
 from dragoman.model.json_values import as_object, as_text
-from dragoman.model.request import Definition
+from dragoman.model.request import Definition, FunctionDefinition, ProviderDefinition, Request
 
 from .content import write_content
 from .fields import NAME, mine, without
 from .items import OUTPUTS
-from .writing import write_call, write_reasoning
+from .writing import is_own_search, write_call, write_reasoning
 
 _CUT = {
     Finish.LENGTH: "max_output_tokens",
@@ -46,6 +49,19 @@ class ResponsesServer(OpenAiServer):
             return Asked("count")
         return Asked("models") if method == "GET" and path.endswith("/models") else None
 
+    def plain(self, request: Request) -> Request:
+        """Codex 0.166 looks for deferred tools itself: the search becomes a function, and what it found is offered."""
+        searches = [one for one in request.definitions if is_own_search(one)]
+        if not searches:
+            return request
+        results = (
+            part.result for item in request.conversation for part in item.parts if isinstance(part, conv.ResultPart)
+        )
+        found = {(one.namespace, one.name): one for result in results for one in found_tools(result)}
+        functions = {id(one): _as_function(one) for one in searches}
+        definitions = (functions.get(id(one), one) for one in request.definitions)
+        return msgspec.structs.replace(request, definitions=(*definitions, *found.values()))
+
     def reply(self, reply: conv.Reply, *, model: str, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
         head = _head(reply.id, model)
         output = [item for _, item in _items(reply.parts, definitions)]
@@ -56,6 +72,13 @@ class ResponsesServer(OpenAiServer):
 
     def counted(self, tokens: int) -> dict[str, Any]:
         return {"object": "response.input_tokens", "input_tokens": tokens}
+
+
+def _as_function(search: Definition) -> Definition:
+    assert isinstance(search, ProviderDefinition)
+    text, schema = search.settings.get("description"), search.settings.get("parameters")
+    described = text if isinstance(text, str) else "Look for tools that can be called but are not offered yet."
+    return FunctionDefinition(search.name or search.wire_type, described, as_object(schema))
 
 
 def _head(id: str | None, model: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -18,7 +18,7 @@ from dragoman.apis.base.conversation_order import Remark, Turn
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.json_values import as_object, as_text
-from dragoman.model.request import Definition, FreeformDefinition
+from dragoman.model.request import Definition, FreeformDefinition, ProviderDefinition
 
 from .content import plain_text, read_output, write_content, write_media, write_output
 from .fields import mine, without
@@ -307,6 +307,9 @@ def write_call(part: conv.CallPart, definitions: Sequence[Definition] = ()) -> d
         if call.executed_by is ExecutedBy.CLIENT and named != call.id and (named or "id" not in call.item):
             return {**call.item, "call_id": call.id}
         return call.item
+    if any(is_own_search(one) and call.name == (one.name or one.wire_type) for one in definitions):
+        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        return {"type": "tool_search_call", "call_id": call.id, "execution": "client", "arguments": arguments}
     said = mine(part.metadata)
     kind = said.get("type") or ("custom_tool_call" if _is_freeform(call, definitions) else "function_call")
     field = "input" if kind == "custom_tool_call" else "arguments"
@@ -315,6 +318,13 @@ def write_call(part: conv.CallPart, definitions: Sequence[Definition] = ()) -> d
     if call.namespace is not None:
         item["namespace"] = call.namespace
     return item
+
+
+def is_own_search(definition: Definition) -> TypeGuard[ProviderDefinition]:
+    """Whether a tool is the search for deferred tools that the client does itself."""
+    if not isinstance(definition, ProviderDefinition) or definition.wire_type != "tool_search":
+        return False
+    return definition.settings.get("execution") == "client"
 
 
 def _is_strange(call: NativeCall) -> bool:

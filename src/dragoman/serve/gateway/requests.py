@@ -133,10 +133,11 @@ class Walk:
         for part in item.parts:
             if isinstance(part, ResultPart) and self._is_open(part.result):
                 assert self._open is not None
-                self._open.results[part.result.call_id] = part.result
+                self._open.results[part.result.call_id] = self._words.searched(part.result)
                 answers = True
             elif isinstance(part, ResultPart):
-                results.append(part)
+                result = self._words.searched(part.result)
+                results.append(part if result is part.result else ResultPart(result))
             else:
                 others.append(part)
         if results:

@@ -249,6 +249,7 @@ class Gateway:
             raise EngineError(message, status=402)
         streams = read.stream if asked.stream is None else asked.stream
         answer = _Answer(request, server, read, streams=streams)
+        read = server.plain(read)
         failure: EngineError | None = None
         for model in self.routes.models(read, tokens):
             try:

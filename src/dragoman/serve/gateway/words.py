@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.apis import Lowering
+from dragoman.apis import Lowering, found_tools
 from dragoman.dialects import Dialect
 from dragoman.dialects.translation import IN_SHELL, KnownFiles, Translated, Translation, outcome_from
 from dragoman.errors import ToolError, Unspeakable
@@ -88,30 +88,34 @@ class Words:
         self.left_out = tuple(str(one.name) for one in offered if isinstance(one, ProviderDefinition))
         """Tools that the client's provider would run: no other has them."""
         own = [one for one in offered if not isinstance(one, ProviderDefinition)]
+        self._passed_names = {_full_name(one): joined(one.namespace, one.name) for one in own}
+        """Tools of the client → the names under which they are passed through."""
         self._files = KnownFiles()
         if client is None or model is None:
             self.definitions: tuple[Definition, ...] = tuple(_called(one, str(one.name)) for one in own)
-            self.passed = tuple(str(one.name) for one in own)
+            self.passed = tuple(map(_full_name, own))
             self.reader = reader
             """The vocabulary in which the model's calls are read for the record."""
             self._to_client: Translation | None = None
             self._to_model: Translation | None = None
             return
-        new = [
-            _with_kinds(one, own, client, model) for one in self._offered(client, model, [str(one.name) for one in own])
-        ]
+        new = [_with_kinds(one, own, client, model) for one in self._offered(client, model, [*map(_full_name, own)])]
         taken = {str(one.name) for one in new}
-        self.passed = tuple(str(one.name) for one in own if str(one.name) not in self.names)
+        passed = [one for one in own if _full_name(one) not in self.names]
+        self.passed = tuple(map(_full_name, passed))
         # A model that knows a name calls the tool as it learnt it: another tool of that name gets a new one.
         known = taken | {one.name for one in model.steering}
-        self._renamed = {
-            name: f"client_{name}" if name in known or model.meanings(name) else name for name in self.passed
-        }
-        passed = [_called(one, self._renamed[str(one.name)]) for one in own if str(one.name) in self._renamed]
-        self.reader = model.knowing(functions=tuple(self._renamed.values()))
+        self._passed: dict[tuple[str | None, str], str] = {}
+        """The namespace and the name under which a tool of the client is offered → its own name."""
+        for one in passed:
+            name = str(one.name)
+            new_name = f"client_{name}" if name in known or model.meanings(name) else name
+            self._passed[_namespace(one), new_name] = name
+            self._passed_names[_full_name(one)] = joined(_namespace(one), new_name)
+        renamed = [_called(one, new_name) for one, (_, new_name) in zip(passed, self._passed, strict=True)]
+        self.reader = model.knowing(functions=tuple(name for _, name in self._passed))
         # As the clients themselves offer them: a strict schema would ask for every parameter.
-        self.definitions = (*(_called(one, str(one.name)) for one in new), *passed)
-        self._own = frozenset(taken)
+        self.definitions = (*(_called(one, str(one.name)) for one in new), *renamed)
         self._nulls = {str(one.name): _nullable(one) for one in own}
         relaxed = [_relaxed(one, self._nulls[str(one.name)]) for one in own]
         speaks = self._speaker = speaker(model)
@@ -178,7 +182,7 @@ class Words:
         call = msgspec.structs.replace(native, id=id)
         if self._to_client is None or self._model is None:
             return Group(native, (call,))
-        theirs = next((theirs for theirs, ours in self._renamed.items() if ours == native.name), None)
+        theirs = self._passed.get((native.namespace, native.name))
         if theirs is not None:
             return Group(native, (msgspec.structs.replace(call, name=theirs),))
         read = self._for_agents(self._speaker.read_call(call))
@@ -332,6 +336,15 @@ class Words:
             told.append(_answering(joined, group.native))
         return tuple(told)
 
+    def searched(self, result: NativeResult) -> NativeResult:
+        """A result that is a list of deferred tools as text, with the names under which the model is offered them."""
+        found = [*found_tools(result)]
+        if not found:
+            return result
+        names = [self.names.get(_full_name(one)) or self._passed_names.get(_full_name(one), one.name) for one in found]
+        told = f"These tools can be called now: {', '.join(dict.fromkeys(names))}."
+        return msgspec.structs.replace(result, content=told, item=None)
+
     # ── history that did not go through here ───────────────────────────────
 
     @property
@@ -383,8 +396,18 @@ def _kind_schema(definition: FunctionDefinition, dialect: Dialect) -> dict[str, 
     return None
 
 
+def joined(namespace: str | None, name: str) -> str:
+    """A tool's name for a model whose API has no namespaces."""
+    return name if namespace is None else f"{namespace}__{name}"
+
+
+def _namespace(definition: Definition) -> str | None:
+    return None if isinstance(definition, ProviderDefinition) else definition.namespace
+
+
 def _full_name(definition: Definition) -> str:
-    namespace = getattr(definition, "namespace", None)
+    """A name with its namespace, as dialects have it."""
+    namespace = _namespace(definition)
     return f"{namespace}.{definition.name}" if namespace else str(definition.name)
 
 
