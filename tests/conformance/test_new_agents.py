@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from dragoman.logs import FORMATS, numbered, read, sessions_of
 from dragoman.model import (
     AnyEvent,
     CallMcpTool,
+    ContextCompacted,
     ModelSaid,
     ModelThought,
     Session,
@@ -57,9 +59,12 @@ def goose_sum(folder: Path) -> int:
     return total or 0
 
 
+TOYS = ("add", "echo", "fail", "picture", "stamp")
 CLIENTS = {
     "kimi-code": Client("kimi_code", frozenset({"no_such_tool"})),
     "droid": Client("droid", frozenset({"no_such_tool"}), per_reply=False),
+    # Which part of `toy_echo` is a server's name is said nowhere: it is a function of the run.
+    "kilo": Client("kilo", frozenset({"no_such_tool", *(f"toy_{name}" for name in TOYS)}), names=str.lower),
     "goose": Client("goose", frozenset({"no_such_tool"}), per_reply=False, sums=goose_sum),
 }
 SESSIONS = [
@@ -205,7 +210,10 @@ def test_output_tokens_are_those_that_were_sent(client: str, name: str) -> None:
         if not used:
             return  # the client counted nothing
     sent = [sent_tokens(answer) for answer in session.answers if "error" not in answer]
-    assert sorted(used) == sorted(sent) if kind.per_reply else sum(used) == sum(sent)
+    if any(isinstance(event, ContextCompacted) for event in session.events):
+        assert not Counter(sent) - Counter(used)  # the client asked for a summary by itself, and went on
+    else:
+        assert sorted(used) == sorted(sent) if kind.per_reply else sum(used) == sum(sent)
 
 
 def sent_tokens(answer: dict[str, Any]) -> int:
@@ -272,6 +280,8 @@ def test_few_results_stay_text(client: str) -> None:
 STAY_TEXT: dict[str, set[str]] = {
     # A file that was cut when it was captured; a wait for a command, which has no agent to report.
     "kimi-code": {"Read", "WaitFor"},
+    # A file that was cut when it was captured; what functions said; the output of a process, which is all there is.
+    "kilo": {"read", "toy_add", "toy_echo", "background_process"},
 }
 
 

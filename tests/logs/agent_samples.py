@@ -212,9 +212,53 @@ GOOSE = database(
 )
 
 
+# ── Kilo ─────────────────────────────────────────────────────────────────────
+
+_KILO_TABLES = """
+CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT, version TEXT, agent TEXT,
+  model TEXT, revert TEXT, time_created INTEGER);
+CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, data TEXT);
+CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);
+CREATE TABLE kilo_board (id TEXT);
+"""
+
+
+def _kilo_part(number: int, message: str, **data: Any) -> tuple[str, tuple[Any, ...]]:
+    return "INSERT INTO part VALUES (?,?,?,?)", (f"prt_{number}", message, "ses_k", json.dumps(data))
+
+
+_KILO_RAN = {
+    "status": "completed",
+    "input": {"action": "start", "command": "sleep 9"},
+    "output": "id: bgp_1\nstatus: running\ncommand: sleep 9",
+    "time": {"start": 1_767_225_601_000, "end": 1_767_225_602_000},
+}
+KILO = database(
+    _KILO_TABLES,
+    [
+        (
+            "INSERT INTO session VALUES (?,?,?,?,?,?,?,?,?)",
+            ("ses_k", None, "/p", "Fix", "7.7.7", "code", None, None, 1_767_225_600_000),
+        ),
+        (
+            "INSERT INTO message VALUES (?,?,?)",
+            ("msg_1", "ses_k", '{"role": "user", "time": {"created": 1767225600000}}'),
+        ),
+        (
+            "INSERT INTO message VALUES (?,?,?)",
+            ("msg_2", "ses_k", '{"role": "assistant", "time": {"created": 1767225601000}}'),
+        ),
+        _kilo_part(1, "msg_1", type="text", text="Fix it."),
+        _kilo_part(2, "msg_2", type="tool", tool="background_process", callID="c-1", state=_KILO_RAN),
+        _kilo_part(3, "msg_2", type="text", text="Done."),
+    ],
+)
+
+
 AGENT_SAMPLES: dict[str, list[tuple[str, bytes]]] = {
     "droid": [("-p/dr-1.jsonl", DROID)],
     "goose": [("sessions.db", GOOSE)],
+    "kilo": [("kilo.db", KILO)],
     "kimi_code": [
         ("session_k-1/agents/main/wire.jsonl", KIMI),
         ("session_k-1/agents/agent-0/wire.jsonl", KIMI_AGENTS_OWN),

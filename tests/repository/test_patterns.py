@@ -30,7 +30,7 @@ OURS = {
     "engine/history/replaying.py": (1, "a folder, escaped, between constants"),
     "logs/formats/parts/cline_task.py": (1, "our own tag names"),
     "logs/redaction/masking.py": (4, "constants, and secrets, escaped"),
-    "logs/formats/opencode.py": (1, "our own table names"),
+    "logs/formats/parts/opencode_log.py": (1, "our own table names"),
     "logs/redaction/redact.py": (9, "constants, and secrets and names, escaped"),
     "logs/history/search.py": (1, "a text, escaped"),
     "patterns.py": (2, "the place where patterns of others are compiled"),

@@ -185,6 +185,10 @@ class Dialect:
         unspoken = {operation: reason for operation, reason in self.unspoken.items() if operation not in spoken}
         return self._derived(spellings=(*kept, *spellings), unspoken=unspoken)
 
+    def named(self, name: str, *, captured: Sequence[str], steering: Sequence[Steer] = ()) -> Dialect:
+        """The same as the vocabulary of another client, which was made from this one and has versions of its own."""
+        return self._derived(name=name, captured=captured, steering=(*self.steering, *steering))
+
     def knowing(self, *, servers: Servers | Collection[str] = (), functions: Collection[str] = ()) -> Dialect:
         """The same in a run that has these MCP servers (with their tools, where known) and these functions."""
         more = servers if isinstance(servers, Mapping) else dict.fromkeys(servers, ())
@@ -205,6 +209,7 @@ class Dialect:
 
     def _derived(self, **changes: Any) -> Dialect:
         same = {
+            "name": self.name,
             "spellings": self.spellings,
             "unspoken": self.unspoken,
             "steering": self.steering,
@@ -223,7 +228,7 @@ class Dialect:
             "functions": self.functions,
             "only": self._only,
         }
-        return Dialect(self.name, **{**same, **changes})
+        return Dialect(**{**same, **changes})
 
     # ── offering ───────────────────────────────────────────────────────────
 

@@ -195,7 +195,8 @@ class Session:
         id = as_text(value.get("callID")) or place.key
         if id in self._normaliser.calls:  # some providers reuse ids in every reply
             id = f"{id}/{place.key}"
-        self._learn(name)
+        if "unavailable tool" not in str(state.get("error")):  # Kilo 7.7.7 keeps its name; opencode says `invalid`
+            self._learn(name)
         given, times, metadata = state.get("input"), as_object(state.get("time")), as_object(state.get("metadata"))
         if not given and isinstance(state.get("raw"), str) and state["raw"]:
             given = state["raw"]
