@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 NAMES = (
-    *("define", "dispatch", "cold", "read_call", "search_text", "find_files", "list_directory"),
+    *("define", "dispatch", "cold", "read_call", "search_text", "find_files", "list_directory", "files"),
     *("decode", "partial", "encode", "loop", "cache", "sessions", "grep", "logs", "stats"),
 )
 

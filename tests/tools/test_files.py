@@ -46,6 +46,43 @@ def read(data: bytes | str, **asked: int) -> out.FileOutcome:
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
+LARGE = b"x" * 97 + b"\n"
+LARGE_TEXTS = {
+    "no end": LARGE * 45_000 + b"x",
+    "returns": b"x" * 97 + b"\r\n" + LARGE * 45_000,
+    "letters": b"x" + ("é" * 48 + "\n").encode() * 45_000,
+    "mark": b"\xef\xbb\xbf" + LARGE * 45_000,
+    "cut": LARGE * 45_000 + "é".encode()[:1],
+    "windows": LARGE * 45_000 + b"caf\xe9\n",
+    "zero": LARGE * 45_000 + b"\0\n",
+}
+"""Files that are large enough to be read in blocks."""
+
+
+@pytest.mark.parametrize("text", LARGE_TEXTS)
+def test_a_large_file_is_read_as_one_that_is_held(tmp_path: Path, text: str) -> None:
+    (tmp_path / "f").write_bytes(LARGE_TEXTS[text])
+    disk, memory = DiskWorkspace(tmp_path), MemoryWorkspace({"f": LARGE_TEXTS[text]})
+    for asked in ({}, {"first_line": 44_999, "last_line": 45_002}, {"first_line": 10**7}):
+        operation = op.ReadFile("f", **asked)
+        held, *others = (told(lambda: run(files.read_file, operation, each)) for each in (memory, disk, disk))  # noqa: B023
+        assert others == [held, held]
+
+
+def test_a_large_file_that_somebody_changed_since_some_of_it_was_read_is_stale(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(LARGE_TEXTS["no end"])
+    workspace = DiskWorkspace(tmp_path, durable=False)
+    run(files.read_file, op.ReadFile("f", last_line=2), workspace)
+    mine = op.EditFile("f", (op.Edit("xx\n", "y\n", everywhere=True),))
+    run(files.edit_file, mine, workspace)
+    run(files.read_file, op.ReadFile("f", last_line=2), workspace)
+    path.write_bytes(LARGE_TEXTS["no end"] + b"\nmore\n")
+    assert failure(lambda: run(files.edit_file, mine, workspace)).details["reason"] == "stale"
+    assert run(files.read_file, op.ReadFile("f", last_line=2), workspace).total_lines == 45_002
+    run(files.edit_file, mine, workspace)
+
+
 @every_kind
 @pytest.mark.parametrize(
     "asked, outcome",

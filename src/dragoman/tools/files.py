@@ -8,6 +8,7 @@ of its file, a PDF document as the text of its pages.
 
 from __future__ import annotations
 
+import codecs
 import io
 import sys
 from collections.abc import Iterable, Iterator
@@ -24,8 +25,8 @@ from .context import Context
 from .tool import Tool
 from .workspace import media
 from .workspace.paths import HELD_LIMIT
-from .workspace.text import Encoding, binary, printable, sniff
-from .workspace.tree import missing
+from .workspace.text import MARKS, UTF_8, Encoding, binary, printable, sniff
+from .workspace.tree import Passed, missing
 
 if TYPE_CHECKING:
     from .workspace.tree import Opened
@@ -43,6 +44,7 @@ SCAN_LIMIT = 256 * 1024 * 1024
 """Bytes of a file too large to be held that are passed over on the way to the lines asked for."""
 
 _HEAD = 1024 * 1024
+_LARGE = 4 * _HEAD
 
 
 # ── reading ──────────────────────────────────────────────────────────────────
@@ -54,7 +56,7 @@ def _read_file(operation: op.ReadFile, context: Context) -> FileOutcome | ImageO
     workspace = context.workspace
     found, resolved = _found(workspace, operation.path)
     with found.file:
-        look = _looked_at(workspace, found, HELD_LIMIT)
+        look = _passed_through(workspace, found) or _looked_at(workspace, found, HELD_LIMIT)
         path = operation.path if resolved is None else resolved
         kind = media.media_kind(look.data)
         if kind and kind.media_type == "application/pdf":
@@ -108,6 +110,8 @@ class _Look(NamedTuple):
     size: int
     whole: bool
     found: Opened
+    lines: int | None = None
+    """How many lines there are, where that is known of a file that is not held. It is in UTF-8 then."""
 
 
 def _looked_at(workspace: Workspace, found: Opened, limit: int) -> _Look:
@@ -120,11 +124,53 @@ def _looked_at(workspace: Workspace, found: Opened, limit: int) -> _Look:
     return _Look(data, len(data) if whole else found.size, whole, found)
 
 
+def _passed_through(workspace: Workspace, found: Opened) -> _Look | None:
+    """A large file of UTF-8 text, of which few lines are shown; `None` for any other file.
+
+    It is read once, block by block, for what a whole read tells: that it is text, how many lines it has, and whether
+    somebody else changes it later. After that only the lines asked for are read, until it changes.
+    """
+    if found.stamp is None or not _LARGE < found.size <= HELD_LIMIT:
+        return None
+    head = found.file.read(_HEAD)
+    passed = workspace.passed(found.path, found.stamp) or _measured(found, head)
+    if passed is None:
+        found.file.seek(0)
+        return None
+    workspace.note_read(found.path)
+    workspace.note_passed(found.path, passed)
+    return _Look(head, passed.size, whole=False, found=found, lines=passed.lines)
+
+
+def _measured(found: Opened, head: bytes) -> Passed | None:
+    """What is known of a large file after reading it block by block; `None` when it is not UTF-8 text."""
+    assert found.stamp is not None  # it was asked for
+    if head.startswith(MARKS) or b"\0" in head or media.media_kind(head) is not None:
+        return None
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    size = lines = 0
+    begun = False  # whether a character is cut at the end of the block
+    block = last = head
+    while block:
+        size += len(block)
+        lines += block.count(b"\n")
+        if begun or not block.isascii():
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError:
+                return None
+            begun = bool(decoder.getstate()[0])
+        last, block = block, found.file.read(_HEAD)
+    if begun or size > HELD_LIMIT:
+        return None
+    return Passed(found.stamp, size, lines + (not last.endswith(b"\n")))
+
+
 def _lines(path: str, look: _Look, operation: op.ReadFile) -> FileOutcome:
-    encoding = sniff(look.data, whole=look.whole)
+    encoding = UTF_8 if look.lines is not None else sniff(look.data, whole=look.whole)
     if encoding is None:
         raise binary(path, look.data, look.size)
-    total = _count(look.data, encoding) if look.whole else None
+    total = _count(look.data, encoding) if look.whole else look.lines
     # No file has more lines than this, and Python's own tools take no larger number.
     first = min(operation.first_line or 1, sys.maxsize)
     last = None if operation.last_line is None else min(operation.last_line, sys.maxsize)

@@ -96,7 +96,8 @@ class DiskWorkspace(Workspace):
             except FileNotFoundError:
                 return None
             file = io.BufferedReader(io.FileIO(descriptor, "rb"))
-            return Opened(place.path, file, os.fstat(descriptor).st_size)
+            status = os.fstat(descriptor)
+            return Opened(place.path, file, status.st_size, stamp(status))
 
     def entry(self, path: str) -> Entry | None:
         with telling(path), self._walk(path) as place:

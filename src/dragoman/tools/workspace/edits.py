@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import NoReturn
 
 from dragoman.errors import ToolError
@@ -199,12 +199,11 @@ class _Task:
         if (view == "kept" or (view == "new_as_first" and not is_new)) and not self.edit.whole_lines:
             return text
         text = text.replace("\r\n", "\n")
-        ends = re.findall(r"\r?\n", self.document.text)
         if view == "new_as_first":
-            ends = ends[:_FIRST_LINES]
+            ends = [end[0] for end in islice(re.finditer(r"\r?\n", self.document.text), _FIRST_LINES)]
             crlf = 2 * ends.count("\r\n") > len(ends)
         else:
-            crlf = view == "as_file" and "\r\n" in ends
+            crlf = view == "as_file" and "\r\n" in self.document.text
         return text.replace("\n", "\r\n") if crlf else text
 
     # -- text anywhere

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
+from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -41,6 +41,16 @@ class Opened(NamedTuple):
     path: str
     file: BinaryIO
     size: int
+    stamp: tuple[int, ...] | None = None
+    """That of `Loaded`, where it can be told without reading the file."""
+
+
+class Passed(NamedTuple):
+    """A large file of UTF-8 text that was read once, block by block."""
+
+    stamp: tuple[int, ...]
+    size: int
+    lines: int
 
 
 class Tree(abc.ABC):
@@ -53,7 +63,8 @@ class Tree(abc.ABC):
 
     def __init__(self, name: str, *, forgiving: bool) -> None:
         self.name, self.forgiving = name, forgiving
-        self._seen: dict[str, bytes] = {}
+        self._seen: dict[str, bytes | Passed] = {}
+        """Resolved path → the digest of what it held, or what is known of a large file."""
         self._read: set[str] = set()
 
     @abc.abstractmethod
@@ -118,12 +129,21 @@ class Tree(abc.ABC):
             raise missing(self, path) if self.entry(path) is None else not_a_directory(path)
         return found
 
-    def note_seen(self, path: str, data: bytes | None) -> None:
+    def note_seen(self, path: str, data: bytes | None, digest: bytes | None = None) -> None:
         """Remember what a resolved path is known to hold: nothing, or something that a draft would hold too."""
         if data is None or len(data) > HELD_LIMIT:
             self._seen.pop(path, None)
         else:
-            self._seen[path] = digest_of(data)
+            self._seen[path] = digest or digest_of(data)
+
+    def note_passed(self, path: str, passed: Passed) -> None:
+        """Remember what is known of a large file at a resolved path; a digest of it would cost more than reading it."""
+        self._seen[path] = passed
+
+    def passed(self, path: str, stamp: tuple[int, ...]) -> Passed | None:
+        """What is known of a large file, if it has not changed since."""
+        seen = self._seen.get(path)
+        return seen if isinstance(seen, Passed) and seen.stamp == stamp else None
 
     def note_read(self, path: str) -> None:
         """Remember that the file at a resolved path was read, whole or in part."""
@@ -136,7 +156,13 @@ class Tree(abc.ABC):
     def check_fresh(self, path: str, loaded: Loaded) -> None:
         """Fail when the file at a resolved path is not the one that was read."""
         seen = self._seen.get(path)
-        if seen is not None and (loaded.data is None or digest_of(loaded.data) != seen):
+        if seen is None:
+            return
+        if isinstance(seen, Passed):
+            fresh = loaded.stamp == seen.stamp
+        else:
+            fresh = loaded.data is not None and digest_of(loaded.data) == seen
+        if not fresh:
             raise stale(path)
 
     def check_not_taken_away(self, path: str) -> None:
@@ -225,4 +251,4 @@ def _shared_end(one: str, other: str) -> int:
 
 
 def digest_of(data: bytes) -> bytes:
-    return blake2b(data, digest_size=16).digest()
+    return sha256(data).digest()  # twice as fast as BLAKE2 where the processor has instructions for it

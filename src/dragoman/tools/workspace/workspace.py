@@ -11,7 +11,7 @@ from __future__ import annotations
 import abc
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.errors import ToolError
@@ -142,12 +142,13 @@ class Workspace(Tree):
         self._commit(steps, author)
         for journal in self._journals:
             journal.note(steps)
+        digests = {step.path: digest_of(step.data) for step in steps if isinstance(step, Put)}
         if remembered:
-            self._changes.remember(steps)
+            self._changes.remember(steps, digests)
         results = list(draft.results())
         moved = {path: self._seen[origin] for path, data, origin in results if data is None and origin in self._seen}
         for path, data, _ in results:
-            self.note_seen(path, data)
+            self.note_seen(path, data, digests.get(path))
         self._seen |= moved
 
 
@@ -180,7 +181,7 @@ class _Changes:
         if not changes:
             del self._by_path[path]
 
-    def remember(self, steps: Sequence[Step]) -> None:
+    def remember(self, steps: Sequence[Step], digests: Mapping[str, bytes]) -> None:
         moved = [step for step in steps if isinstance(step, Rename)]
         # All leave before any arrives: two files may change places.
         histories = {step.path: self._take(step.origin) for step in moved}
@@ -188,7 +189,7 @@ class _Changes:
             self._give(path, changes)
         for step in steps:
             if isinstance(step, Put):
-                self._add(step.path, step.base, digest_of(step.data))
+                self._add(step.path, step.base, digests[step.path])
             elif not isinstance(step, Rename):
                 self._add(step.path, step.base, None)
         while self._size > UNDO_LIMIT:
