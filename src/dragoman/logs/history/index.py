@@ -17,7 +17,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -34,7 +34,7 @@ from .discover import Found
 from .rows import KEYS, TABLES, AgentRow, Row
 from .tables import Built, TableBuilder
 
-_LAYOUT: Final = 3
+_LAYOUT: Final = 5
 """Counts up when the tables or what is written to them change."""
 _TAIL: Final = 4_096
 _PIECE: Final = 1 << 20
@@ -333,6 +333,7 @@ class Index:
         if id is None:
             id = int(database.execute("INSERT INTO files(path) VALUES (?)", (row.path,)).lastrowid or 0)
         else:
+            self._unlist(id, with_related=True)
             for table in (*TABLES, "agents"):
                 only = " AND provisional" if read.is_continued else ""
                 database.execute(f"DELETE FROM {table} WHERE file = ?{only}", (id,))
@@ -341,6 +342,7 @@ class Index:
         settings = ", ".join(f"{name} = ?" for name in _FILE_COLUMNS)
         values = [getattr(row, name) for name in _FILE_COLUMNS]
         database.execute(f"UPDATE files SET {settings} WHERE id = ?", (*values, id))
+        self._unlist(id)
         return True
 
     def keep_only(self, path: Path | str, sessions: Iterable[str]) -> None:
@@ -358,6 +360,7 @@ class Index:
         with _transaction(self._database):
             found = self._database.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
             if found is not None:
+                self._unlist(found[0], with_related=True)
                 for table in (*TABLES, "agents"):
                     self._database.execute(f"DELETE FROM {table} WHERE file = ?", found)
                 self._database.execute("DELETE FROM files WHERE id = ?", found)
@@ -393,7 +396,7 @@ class Index:
             return
         database = self._database
         database.execute("CREATE TEMP TABLE IF NOT EXISTS looked(place INTEGER PRIMARY KEY, id INTEGER)")
-        with _transaction(database, kind="DEFERRED"):
+        with nullcontext() if database.in_transaction else _transaction(database, kind="DEFERRED"):
             database.execute("DELETE FROM looked")
             if self._looked is None:
                 database.execute("INSERT INTO looked(id) SELECT id FROM files ORDER BY id")
@@ -439,6 +442,64 @@ class Index:
             AgentRow(file=path, **dict(zip(names, row, strict=True)))
             for path, *row in self._database.execute(statement)
         ]
+
+    # ── the list of sessions (`session_list.SessionList`) ──────────────────
+
+    def ask(self, statement: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """What a statement gives."""
+        return iter(self._database.execute(statement, values))
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """What is written within is written whole, and nobody else writes meanwhile."""
+        try:
+            with _transaction(self._database):
+                yield
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def unlisted(self, limit: int) -> set[str]:
+        """Some sessions that changed since they were put on the list."""
+        return {id for (id,) in self._database.execute("SELECT session FROM unlisted LIMIT ?", (limit,))}
+
+    def _unlist(self, file: int, *, with_related: bool = False) -> None:
+        """Notes that the sessions of a file are to be listed anew; those that hang under them too, if they go away."""
+        ids = [id for (id,) in self._database.execute("SELECT DISTINCT session FROM sessions WHERE file = ?", (file,))]
+        related = {other for id in ids for other in self.related(id)} if with_related else set()
+        changed = ((id,) for id in {*ids, *related})
+        self._database.executemany("INSERT OR IGNORE INTO unlisted VALUES (?)", changed)
+
+    def related(self, id: str) -> set[str]:
+        """The sessions that spawned a session, and those that it spawned: as far as names tell."""
+        rows = self._database.execute
+        known = rows("SELECT DISTINCT stream, parent_session FROM sessions WHERE session = ?", (id,)).fetchall()
+        own = {id, *(stream for stream, _ in known if stream != "main")}
+        spawned = {name for pair in rows(_SPAWNED, (id,)) for name in pair}
+        found = {parent for _, parent in known} | {other for (other,) in rows(_CHILDREN, (id,))}
+        for name in spawned - {None}:
+            found |= {other for (other,) in rows(_CALLED, (name, name))}
+        for name in own:
+            found |= {other for (other,) in rows(_SPAWNING, (name, name))}
+        return found - {None, id}
+
+    def files_with(self, sessions: Iterable[str]) -> list[FileRow]:
+        """The files that these sessions stand in."""
+        of = "SELECT DISTINCT file FROM sessions WHERE session = ?"
+        ids = {file for session in sessions for (file,) in self._database.execute(of, (session,))}
+        return [row for id in sorted(ids) for row in self._file_rows("WHERE id = ?", id)]
+
+    def sessions_in(self, path: str) -> set[str]:
+        """The sessions that stand in a file."""
+        of = "SELECT DISTINCT session FROM sessions JOIN files ON files.id = sessions.file WHERE path = ?"
+        return {id for (id,) in self._database.execute(of, (path,))}
+
+    def list_anew(self, sessions: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
+        """Replaces what the list says of some sessions."""
+        written = list(rows)
+        ids = [(id,) for id in sessions]
+        self._database.executemany("DELETE FROM session_list WHERE session = ?", ids)
+        self._database.executemany(f"INSERT INTO session_list VALUES ({', '.join('?' * len(_LISTED))})", written)
+        self._database.executemany("DELETE FROM unlisted WHERE session = ?", ids)
 
     def folders(self) -> dict[str, str]:
         """Folder → the repository it was last seen in."""
@@ -628,6 +689,26 @@ def _beside(format: LogFormat, path: Path) -> str:
 # ── how it is stored ─────────────────────────────────────────────────────────
 
 _FILE_COLUMNS: Final = FileRow.__struct_fields__
+_LISTED: Final = ("session", "stream", "started", "parent", "place", "folder", "data", "files")
+_LOOKED_UP: Final = (
+    ("session_list", "started DESC, session DESC, stream DESC", ""),
+    ("session_list", "parent", "parent IS NOT NULL"),
+    ("session_list", "folder", ""),
+    ("sessions", "session", ""),
+    ("sessions", "stream", "stream <> 'main'"),
+    ("sessions", "parent_session", "parent_session IS NOT NULL"),
+    ("agents", "session", ""),
+    ("agents", "agent", "agent IS NOT NULL"),
+    ("agents", "agent_session", "agent_session IS NOT NULL"),
+)
+"""What is looked up, beside the rows of a file: table, columns, and which rows."""
+_SPAWNED: Final = "SELECT agent, agent_session FROM agents WHERE session = ?"
+_CHILDREN: Final = "SELECT DISTINCT session FROM sessions WHERE parent_session = ?"
+_CALLED: Final = (
+    "SELECT session FROM sessions WHERE session = ?"
+    " UNION SELECT session FROM sessions WHERE stream = ? AND stream <> 'main'"
+)
+_SPAWNING: Final = "SELECT session FROM agents WHERE agent = ? UNION SELECT session FROM agents WHERE agent_session = ?"
 _INTEGERS: Final = frozenset({"device", "inode", "size", "modified", "events", "unreadable", "unknown", "generation"})
 
 
@@ -663,6 +744,11 @@ def _statements() -> Iterator[str]:
     yield f"CREATE TABLE agents(file INTEGER, provisional INTEGER, {', '.join(AgentRow.__struct_fields__[1:])})"
     yield "CREATE INDEX agents_file ON agents(file)"
     yield "CREATE TABLE folders(folder TEXT PRIMARY KEY, repository TEXT)"
+    yield "CREATE TABLE unlisted(session TEXT PRIMARY KEY) WITHOUT ROWID"
+    yield f"CREATE TABLE session_list({', '.join(_LISTED)}, PRIMARY KEY(session, stream))"
+    for table, columns, which in _LOOKED_UP:
+        name = f"{table}_{columns.partition(' ')[0].rstrip(',')}"
+        yield f"CREATE INDEX {name} ON {table}({columns}){f' WHERE {which}' if which else ''}"
 
 
 @functools.cache

@@ -26,6 +26,7 @@ from .filter import EVERYTHING, Filter, chosen_events
 from .index import Counts, Index, cells_of, default_path, name_of, path_of
 from .projects import Project, projects_of, repository_of
 from .rows import TABLES, Row, SessionRow, UsageRow, columns_of
+from .session_list import SessionList
 from .sessions import key_of, numbered, sessions_of
 from .sql import Asked, Result, SqlLimits, asked_in_sql
 from .whole_sessions import Key, Table, WholeSessions, as_struct, is_copy, key
@@ -52,6 +53,10 @@ class Query:
         self._index = index
         self._is_fresh = False
         self._known: WholeSessions | None = None
+        self._list: SessionList | None = None
+        self._walked: list[str] = []
+        """The names of the files that are queried, in their order."""
+        self._is_looking = False
         self._holders: dict[tuple[str, str], set[Key]] = {}
         """(Table, value) → the sessions that have it."""
 
@@ -96,11 +101,8 @@ class Query:
         for one in found:
             if one.sessions is not None:
                 self.index.keep_only(one.path, one.sessions)
-        # What lies in homes that are not asked now stays in the index, and out of the answers; so does a copy.
-        known = {row.path: row for row in self.index.files()}
-        seen: set[tuple[object, ...]] = set()
-        self.index.look_at(one.path for one in found if not is_copy(known.get(name_of(one.path)), seen))
-        self._is_fresh, self._known, self._holders = True, None, {}
+        self._walked = [name_of(one.path) for one in found]
+        self._begin()
         return counts
 
     def as_indexed(self) -> None:
@@ -111,25 +113,53 @@ class Query:
         if self.index.is_in_memory:
             self.refresh()
             return
-        seen: set[tuple[object, ...]] = set()
-        self.index.look_at(path_of(row.path) for row in self.index.files() if not is_copy(row, seen))
-        self._is_fresh, self._known, self._holders = True, None, {}
+        self._walked = [path for (path,) in self.index.ask("SELECT path FROM files ORDER BY id")]
+        self._begin()
 
-    def _fresh(self) -> Index:
+    def _begin(self) -> None:
+        self._is_fresh, self._is_looking, self._known, self._list, self._holders = True, False, None, None, {}
+
+    def looked(self) -> Index:
+        """The index, up to date; it gives the rows of those files alone that are queried."""
         if not self._is_fresh:
             self.refresh()
+        if not self._is_looking:
+            # What lies in homes that are not asked now stays in the index, and out of the answers; so does a copy.
+            known = {row.path: row for row in self.index.files()}
+            seen: set[tuple[object, ...]] = set()
+            self.index.look_at(path_of(name) for name in self._walked if not is_copy(known.get(name), seen))
+            self._is_looking = True
         return self.index
+
+    @property
+    def _sessions(self) -> SessionList | WholeSessions:
+        """All sessions: the list that the index keeps, if it is of just the files that are queried."""
+        if self._known is not None:
+            return self._known
+        if not self._is_fresh:
+            self.refresh()
+        if self._list is None and self._paths is None and not self.index.is_in_memory:
+            (indexed,) = next(self.index.ask("SELECT count(*) FROM files"))
+            if indexed == len(set(self._walked)):
+                with suppress(StorageError):  # then they are put together for this query
+                    self._list = SessionList(self.index, self._walked)
+                self._is_looking = False
+        return self._list or self._all
 
     @property
     def _all(self) -> WholeSessions:
         if self._known is None:
-            self._known = WholeSessions(self._fresh())
+            self._known = WholeSessions(self.looked())
         return self._known
 
     # ── sessions ───────────────────────────────────────────────────────────
 
     def sessions(self, asked: Filter = EVERYTHING, *, with_agents: bool = False) -> list[SessionRow]:
         """Sessions, newest first; `with_agents` includes sub-agents."""
+        sessions = self._sessions
+        if isinstance(sessions, SessionList) and asked.tool is None is asked.operation:
+            matching = (row for row in sessions.rows(with_agents=with_agents) if matches(row, asked))
+            return list(islice(matching, asked.limit))
         rows = [row for row in self._all.rows if with_agents or not self._all.is_below(row)]
         found = self._matching(rows, asked)
         return found if asked.limit is None else found[: asked.limit]
@@ -146,7 +176,7 @@ class Query:
         if (table, value) not in self._holders:
             columns = TABLES[table].__struct_fields__
             session, stream = columns.index("session"), columns.index("stream")
-            rows = self._fresh().rows(table, f"{table}.{column} = ?", (value,))
+            rows = self.looked().rows(table, f"{table}.{column} = ?", (value,))
             self._holders[table, value] = {(row[session], row[stream]) for row in rows}
         return self._holders[table, value]
 
@@ -159,43 +189,33 @@ class Query:
         """One session with its sub-agents, read from its log, by its id or a prefix of it."""
         row = self.find(id)
         # A sub-agent learns from the session above it which call spawned it.
-        for session in _with_children(sessions_of(self._read(self._all.family(self._all.root(row))))):
+        family = self._sessions.family(self._sessions.root(row))
+        for session in _with_children(sessions_of(self._read(family))):
             if (session.id, session.stream) == key(row):
                 return session
         raise LogError(f"session {row.session} is no longer in {row.file}; ask again")
 
     def find(self, id: str) -> SessionRow:
         """The row of a session by its id or a prefix of it; that of a sub-agent by its own id."""
-        found = self._beginning(id)
+        found = self._sessions.beginning(id)
         if found is not None:
             return found
-        mains = [row.session for row in self._all.rows if row.stream == "main"]
+        mains = self._sessions.ids()
         raise LogError(
             f"no session begins with {id!r} among {len(mains)}; `dragoman sessions` lists them.{nearest(id, mains)}"
         )
 
-    def _beginning(self, id: str) -> SessionRow | None:
-        rows = self._all.rows
-        exact = [row for row in rows if row.session == id and row.stream == "main"]
-        exact = exact or [row for row in rows if row.stream == id] or [row for row in rows if row.session == id]
-        if exact:
-            return exact[0]
-        found = [row for row in rows if row.stream == "main" and id and row.session.startswith(id)]
-        if len(found) > 1:
-            shown = ", ".join(sorted(row.session for row in found)[:10])
-            raise LogError(f"{id!r} begins {len(found)} sessions ({shown}); give more of the id")
-        return found[0] if found else None
-
     def logs_of(self, id: str) -> list[Found]:
         """The files of a session and its sub-agents, by its id or a prefix of it; none if there is no such session."""
-        row = self._beginning(id)
+        sessions = self._sessions
+        row = sessions.beginning(id)
         if row is None:
             return []
-        family = self._all.family(row)
+        family = sessions.family(row)
         meant = frozenset(one.session for one in family)
-        found = dict.fromkeys(file for one in family for file in self._all.files[key(one)])
+        found = dict.fromkeys(file for one in family for file in sessions.files_of(one))
         return [
-            Found(Path(path_of(file)), format, sessions=None if self._all.sessions_in(file) <= meant else meant)
+            Found(Path(path_of(file)), format, sessions=None if sessions.sessions_in(file) <= meant else meant)
             for file, format in found
         ]
 
@@ -229,8 +249,9 @@ class Query:
     def _read(self, rows: list[SessionRow]) -> Iterator[AnyEvent]:
         """The events of these sessions, and of no others that stand in their files."""
         keys = {key(row) for row in rows}
-        files = {file: format for row in rows for file, format in self._all.files[key(row)]}
-        for file, format in sorted(files.items(), key=lambda one: self._all.order[one[0]]):
+        sessions = self._sessions
+        files = {file: format for row in rows for file, format in sessions.files_of(row)}
+        for file, format in sorted(files.items(), key=lambda one: sessions.place_of(one[0])):
             for event in read(path_of(file), format):
                 if key_of(event) in keys:
                     yield event
@@ -258,7 +279,7 @@ class Query:
 
     def _numbered_rows(self, name: str, kind: type[Row]) -> Iterator[Row]:
         """Rows as structs, their turns and calls counted on where a session stands in several files."""
-        rows = (as_struct(kind, row) for row in self._fresh().rows(name))
+        rows = (as_struct(kind, row) for row in self.looked().rows(name))
         shifted = (self._all.shifted(row) for row in rows)
         if kind is not UsageRow:
             return shifted
@@ -271,7 +292,7 @@ class Query:
         if kind in (SessionRow, UsageRow):
             get = cells_of(kind.__struct_fields__)
             return (tuple(get(row)) for row in self.rows(kind))
-        return self._all.plainly_shifted(kind.__struct_fields__, self._fresh().rows(name))
+        return self._all.plainly_shifted(kind.__struct_fields__, self.looked().rows(name))
 
     def sql(self, text: str, limits: SqlLimits | None = None) -> Result:
         """The result of an SQL statement over the tables, run by DuckDB without access to files or the network.

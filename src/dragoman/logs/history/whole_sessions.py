@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from dragoman.errors import StorageError
+from dragoman.errors import LogError, StorageError
 
 from .index import TIMES, FileRow, Index, moment_of
 from .projects import repositories_of
@@ -34,6 +34,14 @@ def is_copy(row: FileRow | None, seen: set[tuple[object, ...]]) -> bool:
     is_known = facts in seen
     seen.add(facts)
     return is_known
+
+
+def only_one(id: str, found: list[SessionRow]) -> SessionRow | None:
+    """The only session that an id begins; `LogError` if there are several."""
+    if len(found) > 1:
+        shown = ", ".join(sorted(row.session for row in found)[:10])
+        raise LogError(f"{id!r} begins {len(found)} sessions ({shown}); give more of the id")
+    return found[0] if found else None
 
 
 class _Kin:
@@ -63,7 +71,7 @@ class _Kin:
 class WholeSessions:
     """Every session of an index: put together from its files, hung under its parent, newest first."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, *, find_repositories: bool = True) -> None:
         formats = index.looked_at()
         self.order = {path: number for number, path in enumerate(formats)}
         """File → its place among all files."""
@@ -84,18 +92,24 @@ class WholeSessions:
         for row in merged.values():
             row.project = row.project or row.cwd
         self._hang(merged, index)
-        remembered = index.folders()
-        folders = {folder for row in merged.values() if (folder := row.cwd or row.project) is not None}
-        repositories = repositories_of(folders, remembered)
-        for row in merged.values():
-            row.repository = repositories.get(row.cwd or row.project or "")
-        with suppress(StorageError):  # it is for later; the answer of now does not need it
-            index.remember({one: root for one, root in repositories.items() if remembered.get(one) != root})
+        self.in_order = list(merged.values())
+        """The sessions in the order of their files."""
+        if find_repositories:
+            self._find_repositories(index)
         self.rows = sorted(merged.values(), key=_began, reverse=True)
         self._by_file: dict[str, list[SessionRow]] = {}
         for row in self.rows:
             for file, _ in self.files[key(row)]:
                 self._by_file.setdefault(file, []).append(row)
+
+    def _find_repositories(self, index: Index) -> None:
+        remembered = index.folders()
+        folders = {folder for row in self.in_order if (folder := row.cwd or row.project) is not None}
+        repositories = repositories_of(folders, remembered)
+        for row in self.in_order:
+            row.repository = repositories.get(row.cwd or row.project or "")
+        with suppress(StorageError):  # it is for later; the answer of now does not need it
+            index.remember({one: root for one, root in repositories.items() if remembered.get(one) != root})
 
     def _hang(self, rows: dict[Key, SessionRow], index: Index) -> None:
         kin = {one: _Kin(row) for one, row in rows.items()}
@@ -109,6 +123,32 @@ class WholeSessions:
                 self._below.setdefault(key(parent.row), []).append(one.row)
                 self._above[key(one.row)] = parent.row
                 parent.row.agents += 1
+
+    def beginning(self, id: str) -> SessionRow | None:
+        """The session with this id or prefix of it; a sub-agent by its own id. `LogError` if a prefix means several."""
+        rows = self.rows
+        exact = [row for row in rows if row.session == id and row.stream == "main"]
+        exact = exact or [row for row in rows if row.stream == id] or [row for row in rows if row.session == id]
+        if exact:
+            return exact[0]
+        found = [row for row in rows if row.stream == "main" and id and row.session.startswith(id)]
+        return only_one(id, found)
+
+    def ids(self) -> list[str]:
+        """The ids of all sessions."""
+        return [row.session for row in self.rows if row.stream == "main"]
+
+    def above(self, row: SessionRow) -> SessionRow | None:
+        """What spawned it, if that is here."""
+        return self._above.get(key(row))
+
+    def files_of(self, row: SessionRow) -> list[tuple[str, str]]:
+        """The files a session stands in, each with its format."""
+        return self.files[key(row)]
+
+    def place_of(self, file: str) -> int:
+        """The place of a file among all files."""
+        return self.order[file]
 
     def is_below(self, row: SessionRow) -> bool:
         """Whether it is a sub-agent of one that is here."""
