@@ -72,16 +72,16 @@ def all_logs(
     places: Places | None = None, named: Mapping[str, Path] | None = None, folders: Iterable[Path] = ()
 ) -> Iterator[Found]:
     """Every log file of every client on this machine: in the usual places, then in further folders, of any client."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for name, home in homes(places, named):
         for path in _files_of(FORMATS[name], home):
-            if path not in seen and _may_be_read(path):
-                seen.add(path)
+            if str(path) not in seen and _may_be_read(path):
+                seen.add(str(path))
                 yield Found(path, name, home)
     for folder in folders:
         for found in _below(folder) if _is_folder(folder) else ():
-            if found.path not in seen:
-                seen.add(found.path)
+            if str(found.path) not in seen:
+                seen.add(str(found.path))
                 yield msgspec.structs.replace(found, home=folder)
 
 

@@ -7,7 +7,7 @@ leaves nothing behind.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
@@ -87,9 +87,12 @@ class Query:
                 found[one.path] = _joined(found.get(one.path), one)
         return list(found.values())
 
-    def refresh(self, progress: Callable[[int], None] | None = None) -> Counts:
-        """Updates the index from the logs; `progress` is called for each file."""
-        found = self.files()
+    def refresh(self, progress: Callable[[int], None] | None = None, found: Sequence[Found] | None = None) -> Counts:
+        """Updates the index from the logs; `progress` is called for each file.
+
+        `found` is what `files` gave just now, so that the folders are not looked at twice.
+        """
+        found = self.files() if found is None else found
         try:
             counts = self.index.update(found, progress, is_everything=self._paths is None)
         except StorageError as error:
