@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .filter import chosen_events as chosen_events, moment_asked as moment_asked
     from .index import Counts as Counts
     from .query import logs_named as logs_named
-    from .rows import tables_page as tables_page
+    from .rows import UsageRow as UsageRow, tables_page as tables_page
     from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
     from .sql import Asked as Asked, distinct as distinct
     from .stats import Calls as Calls, Group as Group, Tokens as Tokens
@@ -33,7 +33,7 @@ else:
             "search": ("Match", "Pattern", "grep", "grep_records"),
             "sql": ("Asked", "distinct"),
             "stats": ("Calls", "Group", "Tokens"),
-            "rows": ("tables_page",),
+            "rows": ("UsageRow", "tables_page"),
             "tables": ("failure_of",),
             "toolset": ("history_toolset",),
             "watch": ("Watch",),

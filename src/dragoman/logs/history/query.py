@@ -198,6 +198,14 @@ class Query:
                 return session
         raise LogError(f"session {row.session} is no longer in {row.file}; ask again")
 
+    def events_of(self, id: str) -> Iterator[AnyEvent]:
+        """All events of a session and its sub-agents, with turn and step; for a sub-agent, of its whole session."""
+        return numbered(self._read(self._all.family(self._all.root(self.find(id)))))
+
+    def root_of(self, row: SessionRow) -> SessionRow:
+        """The session that a sub-agent belongs to; a session itself."""
+        return self._all.root(row)
+
     def find(self, id: str) -> SessionRow:
         """The row of a session by its id or a prefix of it; that of a sub-agent by its own id."""
         found = self._sessions.beginning(id)
