@@ -85,6 +85,9 @@ wheel: $(READY) ## build the sdist and the wheel into dist/ and check them in an
 mapping: $(READY) ## write docs/mapping.md, the table of operations and vocabularies
 	@DRAGOMAN_CONFIG_DIR=/nonexistent $(PYTHON) -m dragoman tools --fidelity --markdown docs/mapping.md
 
+known: $(READY) ## write src/dragoman/logs/history/known/, the fields of logs as captured sessions show them
+	@$(PYTHON) -m tests.conformance.learn_known_fields
+
 lock: $(READY) ## pin what pyproject.toml asks for (UPGRADE=yes: newest versions)
 	@$(PYTHON) -m uv pip compile pyproject.toml --quiet --no-config --universal --python-version 3.11 \
 		--all-extras --group dev --generate-hashes --custom-compile-command "make lock" \
@@ -108,4 +111,4 @@ $(READY): pyproject.toml $(VENV)/.locked
 	@$(PYTHON) -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.PHONY: demo test check format conformance clients attack fuzz mutate live bench docs wheel mapping lock clean help
+.PHONY: demo test check format conformance clients attack fuzz mutate live bench docs wheel mapping known lock clean help

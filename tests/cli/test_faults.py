@@ -72,7 +72,6 @@ LINES = (
     "trust",
     "trust --list",
     "untrust",
-    "view no-such-session",
     "watch --once --from-start",
 )
 READING = ("analyse", "events", "export", "pack", "projects", "query", "sessions", "show", "stats")

@@ -9,8 +9,9 @@ import pytest
 from tests.cli.conftest import User
 from tests.logs.samples import CLAUDE, CODEX
 
-RENAMED = CLAUDE.replace(b'"Bash"', b'"Shell"').replace(b'{"type": "a-new-kind", "sessionId": "s-1"}\n', b"")
-KNOWN = CLAUDE.replace(b'{"type": "a-new-kind", "sessionId": "s-1"}\n', b"")
+# Of a version older than all that were captured nothing is known to be missing.
+KNOWN = CLAUDE.replace(b'{"type": "a-new-kind", "sessionId": "s-1"}\n', b"").replace(b"2.1.300", b"1.0.1")
+RENAMED = KNOWN.replace(b'"Bash"', b'"Shell"')
 
 
 @pytest.fixture
@@ -19,9 +20,10 @@ def reader(user: User) -> User:
     return user
 
 
-def test_logs_as_they_are_known_are_no_drift(reader: User) -> None:
+def test_logs_as_they_are_known_are_no_drift_and_additions_of_a_version_are_one_line(reader: User) -> None:
     answer = reader.types("schema", "check")
-    assert (answer.code, answer.out) == (0, "")
+    assert (answer.code, answer.out.count("\n")) == (0, 1)
+    assert answer.out.startswith("additions: claude_code 1.0.1: 3 new fields, nothing that is read has changed: ")
     assert "1 files, 2 calls (0 refused by the client, not counted); 0 differences" in answer.err
 
 
@@ -29,7 +31,7 @@ def test_drift_is_told_with_its_place_and_a_draft_and_exits_with_one(reader: Use
     path = reader.write(reader.here / "s.jsonl", RENAMED.decode())
     answer = reader.types("schema", "check", str(path))
     assert answer.code == 1
-    assert answer.out.startswith("new tool: Shell\n  claude_code 2.1.300, ×1\n")
+    assert answer.out.startswith("new tool: Shell\n  claude_code 1.0.1, ×1\n")
     place = next(line for line in RENAMED.splitlines() if b"Shell" in line)
     assert f"s.jsonl at byte {RENAMED.index(place)}" in answer.out
     assert "The missing spellings, drafted:" in answer.out
@@ -45,7 +47,7 @@ def test_drift_is_told_to_machines(reader: User) -> None:
         "new_tool",
         "claude_code",
         "Shell",
-        ["2.1.300"],
+        ["1.0.1"],
         1,
     )
     assert drift["source"]["file"] == str(path)
@@ -56,7 +58,7 @@ def test_drift_is_told_to_machines(reader: User) -> None:
 def test_shapes_are_listed_written_and_given_to_machines(reader: User) -> None:
     reader.write(reader.home / ".codex/sessions/2026/01/01/rollout-c-1.jsonl", CODEX.decode())
     rows = [line.split() for line in reader.types("schema", "extract").out.splitlines()]
-    assert ["claude_code", "2.1.300", "2", "2", "2"] in rows
+    assert ["claude_code", "1.0.1", "2", "2", "2"] in rows
     told = reader.types("schema", "extract", "--json").json
     assert set(told) == {"claude_code", "codex"}
     assert told["codex"]["0.150.0"]["tools"]["exec_command"]["required"] == ["cmd"]

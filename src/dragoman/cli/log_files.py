@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,11 +25,17 @@ format_option = click.option(
 
 
 def files_of(
-    console: Console, wanted: tuple[str, ...], format: str | None = None, *, piped: bool = True
+    console: Console,
+    wanted: tuple[str, ...],
+    format: str | None = None,
+    *,
+    piped: bool = True,
+    passed: list[Path] | None = None,
 ) -> list[logs.Found]:
     """The log files that were named, or every one on this machine; files that are named are read as `format`.
 
-    What is `piped` in is taken as well: `-` is the standard input.
+    What is `piped` in is taken as well: `-` is the standard input. With `passed`, files in no known format are added
+    to it and are no error.
     """
     places = console.configuration().settings.logs
     named, folders = places.homes, places.folders
@@ -37,15 +44,17 @@ def files_of(
     if piped:
         wanted = out_of_pipes(wanted)
     named_twice = (
-        found for one in wanted for found in history.logs_named(one, named=named, format=format, folders=folders)
+        found
+        for one in wanted
+        for found in history.logs_named(one, named=named, format=format, folders=folders, passed=passed)
     )
-    return list({(one.path, one.sessions): one for one in named_twice}.values())
+    # One log may be named by several paths: relative, absolute, through a link.
+    return list({(os.path.realpath(one.path), one.sessions): one for one in reversed([*named_twice])}.values())[::-1]
 
 
 def redactor_of(console: Console) -> logs.Redactor:
     """What takes secrets, home folders, user names and e-mail addresses out of sessions that leave this machine."""
     import getpass
-    from pathlib import Path
 
     from dragoman.config.files import home_folder
 
@@ -65,8 +74,6 @@ def are_own(console: Console, files: Iterable[logs.Found]) -> bool:
 
     Anybody can write any other log. Reading one is harmless, but what it says is done only where the user asks for it.
     """
-    from pathlib import Path
-
     places = console.configuration().settings.logs
     own = [
         os.path.realpath(home) for home in (*(home for _, home in history.homes(named=places.homes)), *places.folders)
@@ -90,7 +97,6 @@ def _kept(pipe: str) -> str:
     """What comes out of a pipe, in a file until the end: a log is known by its content, and its bytes are shown."""
     import shutil
     import tempfile
-    from pathlib import Path
 
     folder = tempfile.mkdtemp(prefix="dragoman-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

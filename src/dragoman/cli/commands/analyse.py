@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import msgspec
 
@@ -66,8 +68,6 @@ def _chosen(console: Console, wanted: tuple[str, ...], asked: logs.Filter) -> tu
     if not wanted:
         query = query_of(console)
         return query, [row.session for row in query.sessions(asked)]
-    from pathlib import Path
-
     if any(Path(one).exists() for one in wanted):
         query = query_of(console, wanted)
         return query, [row.session for row in query.sessions(msgspec.structs.replace(asked, limit=None))]

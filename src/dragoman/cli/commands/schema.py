@@ -10,7 +10,7 @@ import click
 from dragoman import logs
 from dragoman.cli.log_files import files_of, format_option
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, json_option
-from dragoman.errors import nearest
+from dragoman.errors import LogError, nearest
 from dragoman.logs import history
 
 
@@ -18,8 +18,8 @@ from dragoman.logs import history
 def command() -> None:
     """Learn the shapes of logs, and check them for drift.
 
-    Clients change: a tool gets a new name, a parameter comes or goes, a record of a new kind appears. `extract` writes
-    down what logs hold; `check` holds them against the catalogue of this version of dragoman.
+    Clients change: a tool gets a new name, a parameter or a field of a record comes or goes, a record of a new kind
+    appears. `extract` writes down what logs hold; `check` compares them with what this version of dragoman knows.
     """
 
 
@@ -28,13 +28,19 @@ def _wanted(function: Any) -> Any:
     return click.option("--client", help="Only logs of this client, for example codex.")(function)
 
 
-def _files(console: Console, wanted: tuple[str, ...], format: str | None, client: str | None) -> list[logs.Found]:
+def _files(
+    console: Console,
+    wanted: tuple[str, ...],
+    format: str | None,
+    client: str | None,
+    passed: list[Path] | None = None,
+) -> list[logs.Found]:
     if client is not None and client not in logs.FORMATS:
         raise click.BadParameter(
             f"there is no client {client!r}; there are {', '.join(logs.FORMATS)}.{nearest(client, logs.FORMATS)}",
             param_hint="--client",
         )
-    return [one for one in files_of(console, wanted, format) if client in (None, one.format)]
+    return [one for one in files_of(console, wanted, format, passed=passed) if client in (None, one.format)]
 
 
 # --- extract -----------------------------------------------------------------------------------------------------
@@ -126,6 +132,13 @@ _TITLES = {
     "changed_text": "changed text",
     "new_record": "new kind of record",
     "unreadable": "unreadable",
+    "new_field": "new field",
+    "missing_field": "missing field",
+    "renamed_field": "renamed field",
+    "became_note": "record read as a note only",
+    "left_as_text": "result read as text only",
+    "without_tokens": "tokens not read",
+    "without_calls": "calls not read",
 }
 
 
@@ -150,26 +163,39 @@ def check(
     format: str | None,
     as_json: bool,
 ) -> ExitCode:
-    """Compare logs with what is known of each client: tools, their parameters and types, kinds of records.
+    """Compare logs with what is known of each client: tools and their parameters, records and their fields, results.
 
-    Each difference is told with where it was seen first, how often, and in which versions; tools that are not known
-    come as the draft of their spelling, in which every guess is marked. A call the client itself refused is a model's
-    mistake and not counted. Exits with 1 when anything differs. Without PATH, all logs of this machine.
+    Each difference is printed with where it was seen first, how often, and in which versions; unknown tools come with
+    the draft of their spelling, in which every guess is marked. A call the client itself refused is a model's mistake
+    and not counted. Fields that a newer version of a client only adds are one line and no difference. Exits with 1
+    when anything differs. Without PATH, all logs of this machine.
     """
-    files = _files(console, wanted, format, client)
+    passed: list[Path] = []
+    files = _files(console, wanted, format, client, passed)
+    files += [one for one in history.look_alikes(passed, alone=not files) if client in (None, one.format)]
+    if not files and passed:
+        raise LogError(
+            f"{passed[0]} is in no format that is known here, and like none; name one with --format if it is"
+        )
     with console.progress("checking", len(files)) as advance:
         report = history.check_drift(files, advance, console.warn)
     skeleton = report.skeleton(language)
     if as_json:
-        told = {"files": report.files, "calls": report.calls, "refused": report.refused}
-        console.json({**told, "drifts": report.drifts, "skeleton": skeleton})
+        told: dict[str, Any] = {"files": report.files, "calls": report.calls, "refused": report.refused}
+        told |= {"drifts": report.drifts, "additions": report.additions}
+        shortened = [{"file": str(path), "fields": count} for path, count in report.shortened.items()]
+        console.json({**told, "shortened": shortened, "skeleton": skeleton})
     else:
         for drift in report.drifts:
             _show(console, drift)
+        for added in report.additions:
+            console.line(f"additions: {added.what}", "quiet")
         if skeleton:
             console.line()
             console.line("The missing spellings, drafted:", "strong")
             console.line(skeleton.rstrip("\n"))
+        for path, count in report.shortened.items():
+            console.note(f"{path} was shortened or made by hand: it lacks {count} fields that its client always writes")
         console.note(
             f"{report.files} files, {report.calls} calls ({report.refused} refused by the client, not counted); "
             f"{len(report.drifts)} differences"

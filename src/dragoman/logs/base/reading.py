@@ -15,6 +15,10 @@ from .format import LogFormat, Sample, sample_of
 _PIECE = 1 << 17
 
 
+class UnknownFormat(LogError):
+    """A file that is in no known format."""
+
+
 def recognise(path: Path | str) -> tuple[LogFormat, float]:
     """The format with the highest confidence for a file, and that confidence."""
     sure = confidences(path)
@@ -22,7 +26,7 @@ def recognise(path: Path | str) -> tuple[LogFormat, float]:
     confidence = sure.get(name, 0.0)
     if confidence <= 0:
         known = ", ".join(FORMATS)
-        raise LogError(f"{path} is in no format that is known here ({known}); name one with --format if it is")
+        raise UnknownFormat(f"{path} is in no format that is known here ({known}); name one with --format if it is")
     return FORMATS[name], confidence
 
 

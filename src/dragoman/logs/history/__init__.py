@@ -9,12 +9,14 @@ from dragoman.doors import door
 if TYPE_CHECKING:
     from .analyse import Analysis as Analysis, ContextUse as ContextUse, said_of_spot as said_of_spot
     from .discover import all_logs as all_logs, find_logs as find_logs, homes as homes, read_log as read_log
-    from .drift import Drift as Drift, Shapes as Shapes, check_drift as check_drift, extract_shapes as extract_shapes
+    from .drift import Drift as Drift, check_drift as check_drift
     from .filter import chosen_events as chosen_events, moment_asked as moment_asked
     from .index import Counts as Counts
+    from .observed import look_alikes as look_alikes
     from .query import logs_named as logs_named
-    from .rows import UsageRow as UsageRow, tables_page as tables_page
+    from .rows import tables_page as tables_page
     from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
+    from .shapes import Shapes as Shapes, extract_shapes as extract_shapes
     from .sql import Asked as Asked, distinct as distinct
     from .stats import Calls as Calls, Group as Group, Tokens as Tokens
     from .tables import failure_of as failure_of
@@ -26,14 +28,16 @@ else:
         {
             "analyse": ("Analysis", "ContextUse", "said_of_spot"),
             "discover": ("all_logs", "find_logs", "homes", "read_log"),
-            "drift": ("Drift", "Shapes", "check_drift", "extract_shapes"),
+            "drift": ("Drift", "check_drift"),
             "filter": ("chosen_events", "moment_asked"),
             "index": ("Counts",),
+            "observed": ("look_alikes",),
             "query": ("logs_named",),
             "search": ("Match", "Pattern", "grep", "grep_records"),
+            "shapes": ("Shapes", "extract_shapes"),
             "sql": ("Asked", "distinct"),
             "stats": ("Calls", "Group", "Tokens"),
-            "rows": ("UsageRow", "tables_page"),
+            "rows": ("tables_page",),
             "tables": ("failure_of",),
             "toolset": ("history_toolset",),
             "watch": ("Watch",),

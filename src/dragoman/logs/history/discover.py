@@ -12,7 +12,7 @@ import msgspec
 
 from dragoman.errors import LogError
 from dragoman.logs.base.format import LogFormat, Places, is_pipe
-from dragoman.logs.base.reading import read, recognise
+from dragoman.logs.base.reading import UnknownFormat, read, recognise
 from dragoman.model import AnyEvent
 from dragoman.registry import FORMATS
 
@@ -75,13 +75,13 @@ def all_logs(
     seen: set[str] = set()
     for name, home in homes(places, named):
         for path in _files_of(FORMATS[name], home):
-            if str(path) not in seen and _may_be_read(path):
-                seen.add(str(path))
+            if (place := os.path.realpath(path)) not in seen and _may_be_read(path):
+                seen.add(place)
                 yield Found(path, name, home)
     for folder in folders:
         for found in _below(folder) if _is_folder(folder) else ():
-            if str(found.path) not in seen:
-                seen.add(str(found.path))
+            if (place := os.path.realpath(found.path)) not in seen:
+                seen.add(place)
                 yield msgspec.structs.replace(found, home=folder)
 
 
@@ -98,10 +98,12 @@ def find_logs(
     named: Mapping[str, Path] | None = None,
     format: str | None = None,
     folders: Iterable[Path] = (),
+    passed: list[Path] | None = None,
 ) -> list[Found]:
     """The files a path, a folder or the beginning of a session's id means; `LogError` when there is none.
 
-    With `format` a path is a file of that format, whatever it holds.
+    With `format` a path is a file of that format, whatever it holds. With `passed`, files in no known format are added
+    to it and are no error.
     """
     path = Path(wanted)
     try:
@@ -109,12 +111,18 @@ def find_logs(
     except (OSError, ValueError) as error:
         raise LogError(f"cannot open {wanted!r}: {getattr(error, 'strerror', None) or error}") from error
     if is_folder:
-        found = list(_below(path))
-        if found:
+        found = list(_below(path, passed))
+        if found or passed:
             return found
         raise LogError(f"no file under {path} is in a format that is known here")
     if is_there:
-        return [Found(path, (FORMATS[format] if format is not None else recognise(path)[0]).name)]
+        try:
+            return [Found(path, (FORMATS[format] if format is not None else recognise(path)[0]).name)]
+        except UnknownFormat:
+            if passed is None:
+                raise
+            passed.append(path)
+            return []
     if not wanted or "/" in wanted:
         raise LogError(f"there is no file {wanted!r}")
     known = list(all_logs(places, named, folders))
@@ -126,16 +134,22 @@ def find_logs(
     return found
 
 
-def _below(folder: Path) -> Iterator[Found]:
-    seen: set[Path] = set()
+def _below(folder: Path, passed: list[Path] | None = None) -> Iterator[Found]:
+    """The logs below a folder, each once; what may be one by its name and is in no known format goes to `passed`."""
+    seen: set[str] = set()
     for path in sorted(_files_below(folder)):
         try:
             status = os.stat(path)
         except OSError:
             continue
-        known = _recognised(path, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
-        if known is not None and known.path not in seen:
-            seen.add(known.path)
+        if not stat.S_ISREG(status.st_mode):
+            continue
+        known = _recognised(path, status.st_size, status.st_mtime_ns)
+        if known is None:
+            if passed is not None:
+                passed.append(path)
+        elif (place := os.path.realpath(known.path)) not in seen:
+            seen.add(place)
             yield known
 
 

@@ -1,4 +1,4 @@
-"""What logs really hold, held against what is known: the shapes of tools and records, and where they drifted.
+"""What logs hold, compared with what is known of each client: its tools, its records and their fields, its results.
 
 Rules: a call its client refused (no such tool, wrong arguments) is a model's mistake and no evidence, and so are the
 arguments of one it never answered. A name or a parameter that is known at any version is known; what is declared to
@@ -7,207 +7,47 @@ have no meaning is known too.
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import msgspec
 
-from dragoman.dialects import DIALECTS, Dialect, Spelling, Steer
-from dragoman.errors import LogError
-from dragoman.logs.base.raw_bytes import Original, Originals
+from dragoman.dialects import DIALECTS, Dialect, Steer
+from dragoman.logs.base.raw_bytes import Originals
 from dragoman.model import Failure, NativeCall, events as ev, operations as op
 from dragoman.registry import FORMATS
 from dragoman.schema import schema_of
 from dragoman.schema.values import type_of
 
-from .discover import Found, read_log
+from . import known_fields
+from .discover import Found
+from .known_fields import NO_VERSION
+from .observed import Observed
+from .shapes import AnySpelling, Progress, Shape, events_of_log, qualified, tool_named
 
 if TYPE_CHECKING:
     from dragoman.dialects.plugins import Captured
 
-AnySpelling = type[Spelling[Any]]
-
-# ── shapes ───────────────────────────────────────────────────────────────────
-
-_MOST_VALUES: Final = 8
-_MOST_NAMES: Final = 60
-"""An object with more names than this is a table of somebody's data: its names say nothing."""
-_DEEPEST: Final = 50
-"""Levels of a value that are learnt: below them only types are counted."""
-_WORD: Final = re.compile(r"[A-Za-z0-9_.:/+-]{1,32}")
-
-
-class Shape:
-    """What JSON values in one place look like, learnt one by one."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.types: Counter[str] = Counter()
-        self.names: dict[str, Shape] = {}
-        self.items: Shape | None = None
-        self.words: dict[str, int] | None = {}
-        """Texts and how often they were seen; `None` when there are too many to be a choice."""
-        self.seen: ev.Source | None = None
-
-    def learn(self, value: Any, source: ev.Source | None, deepest: int = _DEEPEST) -> None:
-        """Adds one value, seen there."""
-        self.count += 1
-        self.seen = self.seen or source
-        kind = type_of(value)
-        self.types[kind] += 1
-        if not deepest:
-            return
-        if kind == "object":
-            for name, one in value.items():
-                self.names.setdefault(str(name), Shape()).learn(one, source, deepest - 1)
-        elif kind == "array":
-            self.items = self.items or Shape()
-            for one in value:
-                self.items.learn(one, source, deepest - 1)
-        if kind == "string" and self.words is not None:
-            if len(self.words) < _MOST_VALUES or value in self.words:
-                self.words[value] = self.words.get(value, 0) + 1
-            else:
-                self.words = None
-
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of what was seen. `x-count` says how often, `x-seen` where first."""
-        kinds = sorted(self.types)
-        schema: dict[str, Any] = {"type": kinds[0] if len(kinds) == 1 else kinds} if kinds else {}
-        if "object" in self.types:
-            schema |= self._object()
-        if self.items is not None and self.items.count:
-            schema["items"] = self.items.schema()
-        if (choice := self._choice()) is not None:
-            schema["enum"] = choice
-        schema["x-count"] = self.count
-        if self.seen is not None:
-            row = {} if self.seen.row is None else {"row": self.seen.row}
-            schema["x-seen"] = {"file": self.seen.file, "offset": self.seen.offset, **row}
-        return schema
-
-    def _object(self) -> dict[str, Any]:
-        objects = self.types["object"]
-        if len(self.names) > _MOST_NAMES:
-            every = Shape()
-            for one in self.names.values():
-                every.count += one.count
-                every.types += one.types
-            return {"additionalProperties": {"type": sorted(every.types), "x-count": every.count}}
-        required = [name for name, one in self.names.items() if one.count == objects]
-        properties = {name: one.schema() for name, one in self.names.items()}
-        return {"properties": properties, **({"required": required} if required else {})}
-
-    def _choice(self) -> list[str] | None:
-        """The texts, where there are few, short ones that come again and again, and nothing else."""
-        if not self.words or set(self.types) != {"string"} or self.count < 2 * len(self.words):
-            return None
-        return sorted(self.words) if all(_WORD.fullmatch(word) for word in self.words) else None
-
-
-class Shapes:
-    """The shapes of one version of one client: what its tools were given, and its records."""
-
-    def __init__(self) -> None:
-        self.tools: dict[str, Shape] = {}
-        self.records: dict[str, Shape] = {}
-
-    def document(self) -> dict[str, Any]:
-        """Names with their JSON Schemas."""
-        return {
-            "tools": {name: shape.schema() for name, shape in sorted(self.tools.items())},
-            "records": {name: shape.schema() for name, shape in sorted(self.records.items())},
-        }
-
-
-Progress = Callable[[int], None]
-NO_VERSION: Final = "unknown"
-
-
-def extract_shapes(
-    files: Iterable[Found], progress: Progress | None = None, warn: Callable[[str], None] | None = None
-) -> dict[str, dict[str, Shapes]]:
-    """Client → version → the shapes of what its logs hold."""
-    learnt: dict[str, dict[str, Shapes]] = {}
-    with Originals() as originals:
-        for found in files:
-            version, seen = NO_VERSION, set[ev.Source]()
-            for event in _events(found, warn):
-                version = event.version or version
-                shapes = learnt.setdefault(found.format, {}).setdefault(version, Shapes())
-                if isinstance(event, ev.ToolCalled):
-                    native = event.call.native
-                    shapes.tools.setdefault(_qualified(native), Shape()).learn(native.arguments, event.source)
-                source = event.source
-                if source is not None and source not in seen and not isinstance(event, ev.Unreadable):
-                    seen.add(source)
-                    for kind, value in _records(originals.of(source), source):
-                        shapes.records.setdefault(kind, Shape()).learn(value, source)
-            if progress is not None:
-                progress(1)
-    return learnt
-
-
-def _events(found: Found, warn: Callable[[str], None] | None) -> Iterator[ev.AnyEvent]:
-    try:
-        yield from read_log(found)
-    except LogError as error:
-        if warn is None:
-            raise
-        warn(str(error))
-
-
-def _records(original: Original | None, source: ev.Source) -> Iterator[tuple[str, Any]]:
-    """The JSON of an original, by the kind of record it is; what is no JSON has no shape."""
-    if isinstance(original, dict):
-        table = (source.row or "").partition(":")[0]
-        yield table, {column: _cell(cell) for column, cell in original.items()}
-        return
-    if original is None:
-        return
-    try:
-        value = msgspec.json.decode(original)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return
-    yield kind_of(value), value
-
-
-def _cell(cell: Any) -> Any:
-    if not isinstance(cell, bytes):
-        return cell
-    try:
-        return json.loads(cell) if cell[:1] in (b"{", b"[") else cell.decode()
-    except (ValueError, RecursionError):
-        return cell.decode("utf-8", "replace")
-
-
-_SAYS_KIND: Final = ("type", "kind", "role", "event", "say")
-_INNER: Final = ("payload", "message", "data", "part", "state", "update")
-
-
-def kind_of(record: Any) -> str:
-    """What a record calls itself, and what stands in it: `response_item/function_call`."""
-    if not isinstance(record, Mapping):
-        return type_of(record)
-    names = [_own_kind(record)]
-    names += [_own_kind(record[name]) for name in _INNER if isinstance(record.get(name), Mapping)]
-    said = [name for name in names if name is not None]
-    return "/".join(dict.fromkeys(said)) or "record"
-
-
-def _own_kind(value: Mapping[str, Any]) -> str | None:
-    said = next((value[name] for name in _SAYS_KIND if isinstance(value.get(name), str)), None)
-    return said if said is not None and _WORD.fullmatch(said) else None
-
-
 # ── drift ────────────────────────────────────────────────────────────────────
 
 Kind = Literal[
-    "new_tool", "new_parameter", "missing_parameter", "changed_type", "changed_text", "new_record", "unreadable"
+    "new_tool",
+    "new_parameter",
+    "missing_parameter",
+    "changed_type",
+    "changed_text",
+    "new_record",
+    "unreadable",
+    "new_field",
+    "missing_field",
+    "renamed_field",
+    "became_note",
+    "left_as_text",
+    "without_tokens",
+    "without_calls",
 ]
 
 
@@ -217,8 +57,9 @@ class Drift(msgspec.Struct):
     kind: Kind
     client: str
     name: str
-    """The tool, or the kind of record."""
+    """The tool, the kind of record, or the place of an object in a record."""
     parameter: str | None = None
+    """The parameter, or the field."""
     expected: str | None = None
     seen: str | None = None
     versions: list[str] = []
@@ -231,18 +72,44 @@ class Drift(msgspec.Struct):
         place = self.name if self.parameter is None else f"{self.name}.{self.parameter}"
         if self.kind == "changed_type":
             return f"{place}: expected {self.expected}, seen {self.seen}"
+        if self.kind == "renamed_field":
+            return f"{place} is missing, {self.seen} is new"
         return place if self.seen is None else f"{place}: {self.seen}"
+
+
+class Additions(msgspec.Struct):
+    """Fields of a version nobody captured that no known version has; they change nothing that is read."""
+
+    client: str
+    version: str
+    fields: list[str] = []
+
+    @property
+    def what(self) -> str:
+        """In a line."""
+        shown = ", ".join(self.fields[:6]) + (" …" if len(self.fields) > 6 else "")
+        return f"{self.client} {self.version}: {len(self.fields)} new fields, nothing that is read has changed: {shown}"
 
 
 class Report:
     """What a check found: `drifts`, how many files, calls and refused calls it saw, and the tools nobody knows."""
 
     def __init__(
-        self, drifts: list[Drift], files: int, calls: int, refused: int, tools: dict[str, list[Captured]]
+        self,
+        drifts: list[Drift],
+        files: int,
+        calls: int,
+        refused: int,
+        tools: dict[str, list[Captured]],
+        additions: list[Additions],
+        shortened: dict[Path, int],
     ) -> None:
         self.drifts, self.files, self.calls, self.refused = drifts, files, calls, refused
         self.tools = tools
         """Client → its tools that are not known, as far as their calls show them."""
+        self.additions = additions
+        self.shortened = shortened
+        """Logs that lack much of what their client always writes, and how many fields: shortened, or made by hand."""
 
     def skeleton(self, language: Literal["toml", "python"] = "python") -> str:
         """The missing spellings as the draft of a dialect, one after the other; nothing where none is missing."""
@@ -257,7 +124,7 @@ def check_drift(
     """Holds logs against the catalogue of dialects and formats."""
     checker = _Checker()
     for found in files:
-        checker.file(found, _events(found, warn))
+        checker.file(found, events_of_log(found, warn))
         if progress is not None:
             progress(1)
     return checker.report()
@@ -267,6 +134,8 @@ class _Checker:
     def __init__(self) -> None:
         self._found: dict[tuple[str, ...], Drift] = {}
         self._shapes: dict[tuple[str, str], Shape] = {}
+        self._additions: dict[tuple[str, str], Additions] = {}
+        self._shortened: dict[Path, int] = {}
         self._files = self._calls = self._refused = 0
 
     def file(self, found: Found, events: Iterable[ev.AnyEvent]) -> None:
@@ -274,7 +143,9 @@ class _Checker:
         # Our own recordings are written by the very declarations they would be held against.
         dialect = None if found.format == "dragoman" else DIALECTS[FORMATS[found.format].dialect]
         waiting: dict[str, ev.ToolCalled] = {}
+        observed = Observed(found)
         for event in events:
+            observed.event(event)
             if isinstance(event, ev.ToolCalled):
                 self._calls += 1
                 waiting[event.call.id] = event
@@ -289,6 +160,60 @@ class _Checker:
         for called in waiting.values():
             if dialect is not None:
                 self._call(found.format, dialect, called, None)
+        known = known_fields.known_of(found.format)
+        if known is not None:
+            counted = observed.finish()
+            form = known_fields.form_of(known, counted)
+            self._fields(observed, form, counted)
+            self._falls(observed, form.reading)
+
+    def _fields(self, observed: Observed, form: known_fields.Form, counted: known_fields.Counted) -> None:
+        """The fields that are new, missing, renamed or of another type."""
+        client, versions = observed.found.format, sorted(observed.versions)
+        differences, left_out = known_fields.differences(form, counted, versions)
+        if left_out:
+            self._shortened[observed.found.path] = left_out
+        captured = known_fields.is_captured(form, versions)
+        missing = {one.place: one for one in reversed(differences) if one.kind == "missing_field"}
+        new = {one.place: one for one in reversed(differences) if one.kind == "new_field"}
+        for one in differences:
+            if one.kind == "new_record" and one.source in observed.unknown:
+                continue  # its reader says so
+            if one.kind in ("new_field", "new_record") and not captured and one.place not in missing:
+                added = self._additions.setdefault((client, versions[-1]), Additions(client, versions[-1], []))
+                name = one.place if one.field is None else f"{one.place}.{one.field}"
+                if name not in added.fields:
+                    added.fields.append(name)
+                continue
+            kind: Kind = one.kind
+            seen = one.seen
+            if missing.get(one.place) is one and one.place in new:
+                kind, seen = "renamed_field", new[one.place].field
+            elif new.get(one.place) is one and one.place in missing:
+                continue  # told with the one that is missing
+            self._put(client, versions, kind, one.place, one.field, one.expected, seen, one.count, one.source)
+
+    def _falls(self, observed: Observed, known: known_fields.Reading) -> None:
+        """What was read of other logs of this client and is not read of this one."""
+        client, versions, readings = observed.found.format, sorted(observed.versions), observed.readings
+        with Originals() as originals:
+            notes = [source for source, is_note in observed.noted.items() if is_note and source not in observed.unknown]
+            for kind, sources in observed.kinds(originals, notes).items():
+                if kind in known.records:
+                    self._put(client, versions, "became_note", kind, None, None, None, len(sources), sources[0])
+        for name, returned in observed.as_text.items():
+            count = readings.tools[name][1]
+            if name in known.tools and count > 1:
+                self._put(client, versions, "left_as_text", name, None, None, None, count, returned.source)
+        if readings.replies >= 3 and readings.counted < known.tokens * readings.replies / 2:
+            seen = f"{readings.counted} of {readings.replies} replies have tokens"
+            self._put(client, versions, "without_tokens", "replies", None, None, seen, 1, None)
+        if readings.counted >= 3 and readings.empty > (known.empty + 0.3) * readings.counted:
+            seen = f"{readings.empty} of {readings.counted} replies with tokens neither say nor call anything"
+            self._put(client, versions, "without_calls", "replies", None, None, seen, 1, None)
+        elif observed.results >= 3 and not observed.calls:
+            seen = f"{observed.results} results, and no call they belong to"
+            self._put(client, versions, "without_calls", "replies", None, None, seen, 1, None)
 
     def _call(self, client: str, dialect: Dialect, event: ev.ToolCalled, returned: ev.ToolReturned | None) -> None:
         if returned is not None and any(_is_refusal(outcome) for outcome in returned.result.outcomes):
@@ -296,7 +221,7 @@ class _Checker:
             return
         call = event.call
         if any(isinstance(operation, op.Unrecognised) for operation in call.operations):
-            name = _qualified(call.native)
+            name = qualified(call.native)
             self._add(client, event, "new_tool", name)
             self._shapes.setdefault((client, name), Shape()).learn(call.native.arguments, event.source)
             return
@@ -309,7 +234,10 @@ class _Checker:
             if not any(isinstance(outcome, Failure) for outcome in returned.result.outcomes):
                 self._add(client, event, "changed_text", known.name, seen=call.failure.message)
             return  # otherwise a model's mistake: the client could not read it either
+        failed = any(isinstance(outcome, Failure) for outcome in returned.result.outcomes)
         for kind, parameter, expected, seen in known.differences(call.unmapped, unread=call.failure is not None):
+            if failed and kind != "changed_type":
+                continue  # a model's slip, as far as anybody can tell: the client did not carry it out
             self._add(client, event, kind, known.name, parameter, expected, seen)
 
     def _add(
@@ -322,14 +250,27 @@ class _Checker:
         expected: str | None = None,
         seen: str | None = None,
     ) -> None:
+        version = event.version or NO_VERSION
+        self._put(client, [version], kind, name, parameter, expected, seen, 1, event.source)
+
+    def _put(
+        self,
+        client: str,
+        versions: list[str],
+        kind: Kind,
+        name: str,
+        parameter: str | None,
+        expected: str | None,
+        seen: str | None,
+        count: int,
+        source: ev.Source | None,
+    ) -> None:
         key = (client, kind, name, parameter or "", expected or "", seen or "")
         drift = self._found.get(key)
         if drift is None:
-            drift = self._found[key] = Drift(kind, client, name, parameter, expected, seen, [], 0, event.source)
-        drift.count += 1
-        version = event.version or NO_VERSION
-        if version not in drift.versions:
-            drift.versions.append(version)
+            drift = self._found[key] = Drift(kind, client, name, parameter, expected, seen, [], 0, source)
+        drift.count += count
+        drift.versions += [version for version in versions or [NO_VERSION] if version not in drift.versions]
 
     def report(self) -> Report:
         from dragoman.dialects.plugins import Captured
@@ -337,7 +278,15 @@ class _Checker:
         tools: dict[str, list[Captured]] = {}
         for (client, name), shape in self._shapes.items():
             tools.setdefault(client, []).append(Captured(name, "", _without_marks(shape.schema())))
-        return Report(list(self._found.values()), self._files, self._calls, self._refused, tools)
+        return Report(
+            list(self._found.values()),
+            self._files,
+            self._calls,
+            self._refused,
+            tools,
+            list(self._additions.values()),
+            self._shortened,
+        )
 
 
 def _is_refusal(outcome: Any) -> bool:
@@ -349,10 +298,6 @@ def _without_marks(schema: Any) -> Any:
     if isinstance(schema, dict):
         return {name: _without_marks(one) for name, one in schema.items() if not name.startswith("x-")}
     return [_without_marks(one) for one in schema] if isinstance(schema, list) else schema
-
-
-def _qualified(native: NativeCall) -> str:
-    return native.name if native.namespace is None else f"{native.namespace}.{native.name}"
 
 
 # ── what is known of a tool ──────────────────────────────────────────────────
@@ -442,23 +387,13 @@ def _type_named(hint: Any) -> str:
 
 def _known(dialect: Dialect, native: NativeCall) -> _Known | None:
     """What the catalogue has under this name; of a tool that carries another's call, what it has of that one."""
-    name = _qualified(native)
-    spellings, steer = _named(dialect, name)
+    name = qualified(native)
+    spellings, steer = tool_named(dialect, name)
     if not spellings and steer is None and native.namespace is not None:
-        spellings, steer = _named(dialect, native.name)
+        spellings, steer = tool_named(dialect, native.name)
     if not spellings and steer is None:
         return None if dialect.beside is None else _known(dialect.beside, native)
     inner = None if steer is None or spellings else steer.opened(native)
     if inner is not None:
         return _known(dialect, inner)
     return _Known(name, native, spellings, steer)
-
-
-@lru_cache(maxsize=4096)
-def _named(dialect: Dialect, name: str) -> tuple[tuple[AnySpelling, ...], Steer | None]:
-    def is_called(one: Any, own: str) -> bool:
-        before = "" if one.namespace is None else f"{one.namespace}."
-        return name in (f"{before}{own}", *(f"{before}{older}" for older in one.formerly))
-
-    spellings = tuple(one for one in dialect.spellings if is_called(one, one.native_name))
-    return spellings, next((one for one in dialect.steering if is_called(one, one.name)), None)

@@ -7,7 +7,7 @@ leaves nothing behind.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
@@ -87,12 +87,9 @@ class Query:
                 found[one.path] = _joined(found.get(one.path), one)
         return list(found.values())
 
-    def refresh(self, progress: Callable[[int], None] | None = None, found: Sequence[Found] | None = None) -> Counts:
-        """Updates the index from the logs; `progress` is called for each file.
-
-        `found` is what `files` gave just now, so that the folders are not looked at twice.
-        """
-        found = self.files() if found is None else found
+    def refresh(self, progress: Callable[[int], None] | None = None) -> Counts:
+        """Updates the index from the logs; `progress` is called for each file."""
+        found = self.files()
         try:
             counts = self.index.update(found, progress, is_everything=self._paths is None)
         except StorageError as error:
@@ -197,14 +194,6 @@ class Query:
             if (session.id, session.stream) == key(row):
                 return session
         raise LogError(f"session {row.session} is no longer in {row.file}; ask again")
-
-    def events_of(self, id: str) -> Iterator[AnyEvent]:
-        """All events of a session and its sub-agents, with turn and step; for a sub-agent, of its whole session."""
-        return numbered(self._read(self._all.family(self._all.root(self.find(id)))))
-
-    def root_of(self, row: SessionRow) -> SessionRow:
-        """The session that a sub-agent belongs to; a session itself."""
-        return self._all.root(row)
 
     def find(self, id: str) -> SessionRow:
         """The row of a session by its id or a prefix of it; that of a sub-agent by its own id."""
@@ -330,24 +319,26 @@ def logs_named(
     named: Mapping[str, Path] | None = None,
     format: str | None = None,
     folders: Iterable[Path] = (),
+    passed: list[Path] | None = None,
 ) -> list[Found]:
     """The logs a path, a folder, a session's id or `last` means; an id is looked up in the index, then in files' names.
 
     `last` is the newest session, unless a file or a session is called so.
+    With `passed`, files in no known format are added to it and are no error.
     Where there is no index yet and a file is named so, that is the one: to read every log for an index may take long.
     """
     folders = tuple(folders)
     if format is not None or not wanted or "/" in wanted or "\0" in wanted or os.path.lexists(wanted):
-        return find_logs(wanted, places, named, format, folders)
+        return find_logs(wanted, places, named, format, folders, passed)
     if not os.path.isfile(default_path()):
         with suppress(LogError):
-            return find_logs(wanted, places, named, format, folders)
+            return find_logs(wanted, places, named, format, folders, passed)
     with closing(Query(homes=named, folders=folders, places=places)) as query:
         query.refresh()
         found = query.logs_of(wanted)
         if not found and wanted == "last":
             found = [log for row in query.sessions(Filter(limit=1)) for log in query.logs_of(row.session)]
-    return found or find_logs(wanted, places, named, format, folders)
+    return found or find_logs(wanted, places, named, format, folders, passed)
 
 
 def _joined(before: Found | None, found: Found) -> Found:

@@ -1,0 +1,526 @@
+"""What is known of the fields in each client's logs, learnt from captured sessions, and how a log differs from it.
+
+The knowledge of a client is one file in `known/`: names of fields and kinds of values, never a value. `dragoman schema
+extract --known FOLDER` writes these files again. Rules: a name seen in any version is known; a name that was there each
+time in a version must be there in that version; what was seen too rarely to say is not told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from dragoman.model import Source
+
+from .record_fields import KINDS, SAYS_KIND, Fields
+
+FOLDER: Final = Path(__file__).parent / "known"
+NO_VERSION: Final = "unknown"
+
+_FEW: Final = 3
+"""Objects of one place from which `always` means something."""
+_MANY: Final = 30
+"""Objects all of which have a field from which one without it is a difference."""
+_OFTEN: Final = 0.1
+"""The part of objects that have a field from which its absence in a long log is worth a look."""
+
+
+class Field(msgspec.Struct, array_like=True, omit_defaults=True):
+    """What is known of a field: the kinds of its values, and when it is there."""
+
+    kinds: str
+    without: int | None = None
+    """The largest number of objects of a session none of which had it; `None` for a rare field."""
+    steady: bool = False
+    """Whether in each session all objects had it, or none: then it belongs to versions, not to what was done."""
+
+
+class Place(msgspec.Struct, array_like=True, omit_defaults=True):
+    """What is known of the objects in one place."""
+
+    fields: dict[str, Field]
+    sets: list[tuple[list[int], list[str], bool]] = []
+    """Which steady fields sessions lacked: the versions (their numbers), the fields, whether they were made by hand."""
+    many: bool = False
+    either: list[tuple[str, str]] = []
+    """Two fields of which every object had one at least."""
+
+
+class Reading(msgspec.Struct):
+    """What the events of a client's logs are like."""
+
+    records: list[str] = []
+    """Kinds of records of which every one said more than a note."""
+    tools: list[str] = []
+    """Tools of which every result was read as more than a text."""
+    tokens: float = 0.0
+    """The smallest part of replies in a session that came with tokens."""
+    empty: float = 1.0
+    """The largest part of counted replies in a session that neither said nor called anything."""
+
+
+class Form(msgspec.Struct):
+    """What is known of one kind of file a client writes: its log, or what it prints."""
+
+    versions: list[str] = []
+    """Those that were captured."""
+    others: list[str] = []
+    """Those only seen in logs that somebody shortened or made: they stand for themselves alone."""
+    places: dict[str, Place] = {}
+    reading: Reading = msgspec.field(default_factory=Reading)
+
+
+class Known(msgspec.Struct):
+    """What is known of one client: `log` is what it stores, `printed` what it prints."""
+
+    forms: dict[str, Form] = {}
+
+
+@lru_cache(maxsize=32)
+def known_of(client: str) -> Known | None:
+    """The knowledge of a client that is shipped; `None` if there is none."""
+    try:
+        return msgspec.json.decode((FOLDER / f"{client}.json").read_bytes(), type=Known)
+    except FileNotFoundError:
+        return None
+
+
+def clients_known() -> list[str]:
+    """The clients of which fields are known."""
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+def _number(version: str) -> list[int]:
+    """A version as its numbers, by which versions are in order."""
+    return [int(digits) for digits in re.findall(r"\d+", version)]
+
+
+def pooled(place: str) -> str:
+    """The place of what any tool returned: `user.toolUseResult@Bash.file` → `user.toolUseResult@.file`."""
+    before, at, after = place.partition("@")
+    if not at:
+        return place
+    end = min((index for sign in ".<[" if (index := after.find(sign)) >= 0), default=len(after))
+    return f"{before}@{after[end:]}"
+
+
+# ── one log, counted ─────────────────────────────────────────────────────────
+
+
+class Counted:
+    """The fields of one log: how many objects there are in each place, and what they have."""
+
+    def __init__(self) -> None:
+        self.objects: Counter[str] = Counter()
+        self.fields: dict[str, dict[str, tuple[set[str], int, Source]]] = defaultdict(dict)
+        self.shapes: dict[str, Counter[frozenset[str]]] = defaultdict(Counter)
+        """Place → sets of names, how often."""
+        self.first: dict[str, Source] = {}
+
+    def add(self, place: str, fields: Fields, source: Source) -> None:
+        """Counts one object."""
+        self.objects[place] += 1
+        self.first.setdefault(place, source)
+        self.shapes[place][frozenset(fields)] += 1
+        its = self.fields[place]
+        for name, kinds in fields.items():
+            known = its.get(name)
+            if known is None:
+                its[name] = (set(kinds), 1, source)
+            else:
+                known[0].update(kinds)
+                its[name] = (known[0], known[1] + 1, known[2])
+
+    @property
+    def names(self) -> set[str]:
+        """Every name of a field, wherever it stands."""
+        return {name for fields in self.fields.values() for name in fields if not name.endswith("[]")}
+
+
+# ── learning ─────────────────────────────────────────────────────────────────
+
+
+Evidence = Literal["captured", "found", "made"]
+"""Where a log is from: captured from a client that was run, found as a client left it somewhere, or made by hand."""
+
+
+class _Learnt:
+    def __init__(self) -> None:
+        self.kinds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self.logs: list[tuple[str, Counted, Evidence]] = []
+        """Each log with its version."""
+        self.readings: list[Readings] = []
+
+
+class Readings(msgspec.Struct):
+    """What the reader made of one log."""
+
+    records: dict[str, list[int]] = {}
+    """Kind of record → how many there were, and how many of them were but a note."""
+    tools: dict[str, list[int]] = {}
+    """Tool → how many results it gave, and how many of them are but a text."""
+    replies: int = 0
+    counted: int = 0
+    """Replies, and records with tokens."""
+    empty: int = 0
+    """Records with tokens in which nothing is said and nothing called."""
+
+
+class Learner:
+    """Learns from logs of one client.
+
+    What must be in a log is learnt from those that were captured. One that was found may be shortened, and stands for
+    its own version alone; one made by hand shows names.
+    """
+
+    def __init__(self) -> None:
+        self._forms: dict[str, _Learnt] = defaultdict(_Learnt)
+
+    def learn(self, form: str, version: str, counted: Counted, readings: Readings, evidence: Evidence) -> None:
+        """Adds one log."""
+        learnt = self._forms[form]
+        learnt.logs.append((version, counted, evidence))
+        learnt.readings.append(readings)
+        for place, fields in counted.fields.items():
+            for name, (kinds, _, _) in fields.items():
+                learnt.kinds[place][name] |= kinds
+                learnt.kinds[pooled(place)][name] |= kinds
+
+    def known(self) -> Known:
+        """What was learnt."""
+        return Known({name: _compiled(learnt) for name, learnt in sorted(self._forms.items())})
+
+
+def _compiled(learnt: _Learnt) -> Form:
+    captured = {version for version, _, evidence in learnt.logs if evidence != "made"}
+    versions = sorted(captured, key=lambda version: (_number(version), version))
+    others = sorted({version for version, _, evidence in learnt.logs if evidence == "made"} - captured)
+    numbers = {version: number for number, version in enumerate([*versions, *others])}
+    places = {place: _place(place, names, learnt.logs, numbers) for place, names in sorted(learnt.kinds.items())}
+    for name in [name for name in places if pooled(name) != name]:
+        # Of one tool's results only what is always there is worth keeping: names and kinds are known of all tools.
+        place = places[name]
+        place.fields = {field: Field("", None, steady=True) for field, it in place.fields.items() if it.steady}
+        if not place.fields:
+            del places[name]
+    return Form(versions, others, places, _reading(learnt.readings))
+
+
+def _place(
+    place: str, names: Mapping[str, set[str]], logs: list[tuple[str, Counted, Evidence]], versions: Mapping[str, int]
+) -> Place:
+    objects = 0
+    having: Counter[str] = Counter()
+    without: Counter[str] = Counter()
+    mixed: set[str] = set()
+    sets: dict[tuple[frozenset[str], bool], set[int]] = defaultdict(set)
+    shapes: Counter[frozenset[str]] = Counter()
+    for _, counted, evidence in logs:
+        number = counted.objects[place]
+        if not number:
+            continue
+        fields = counted.fields[place]
+        shapes.update(counted.shapes[place])
+        for name in names.keys() - fields.keys():
+            without[name] = max(without[name], number)
+        if evidence != "made":
+            mixed |= {name for name, (_, count, _) in fields.items() if count < number}
+        if evidence == "captured":
+            objects += number
+            having.update({name: count for name, (_, count, _) in fields.items()})
+    steady = {name for name in names if having[name] and name not in mixed and not name.endswith("[]") and name != "*"}
+    if objects < _FEW:
+        steady = set()
+    for version, counted, evidence in logs:
+        if counted.objects[place]:
+            absent = frozenset(steady - counted.fields[place].keys())
+            sets[absent, evidence == "made"].add(versions[version])
+    known = {
+        name: Field(
+            "".join(sorted(kinds)),
+            without[name] if objects >= 2 * _FEW and having[name] >= _OFTEN * objects else None,
+            name in steady,
+        )
+        for name, kinds in sorted(names.items())
+    }
+    lacking = (
+        sorted((sorted(numbers), sorted(absent), made) for (absent, made), numbers in sets.items()) if steady else []
+    )
+    return Place(known, lacking, objects >= _MANY, _either(shapes, names.keys() - steady))
+
+
+def _either(shapes: Mapping[frozenset[str], int], optional: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of fields that are not always there, of which there is always one."""
+    if sum(shapes.values()) < 4 * _FEW:
+        return []
+
+    def alone(one: str, other: str) -> int:
+        return sum(count for names, count in shapes.items() if one in names and other not in names)
+
+    return [
+        (one, other)
+        for one, other in combinations(sorted(name for name in optional if not name.endswith("[]")), 2)
+        if all(one in names or other in names for names in shapes)
+        if min(alone(one, other), alone(other, one)) >= _FEW
+    ]
+
+
+def _reading(all_readings: list[Readings]) -> Reading:
+    records: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    tools: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    tokens, empty = [], []
+    for one in all_readings:
+        for sums, counts in ((records, one.records), (tools, one.tools)):
+            for name, (count, lesser) in counts.items():
+                sums[name][0] += count
+                sums[name][1] += lesser
+        if one.replies >= _FEW:
+            tokens.append(min(1.0, one.counted / one.replies))
+        if one.counted >= _FEW:
+            empty.append(one.empty / one.counted)
+    return Reading(
+        sorted(name for name, (count, notes) in records.items() if count >= _FEW and not notes),
+        sorted(name for name, (count, texts) in tools.items() if count >= _FEW and not texts),
+        round(min(tokens, default=0.0), 3),
+        round(max(empty, default=1.0), 3),
+    )
+
+
+# ── comparing ────────────────────────────────────────────────────────────────
+
+_ALWAYS: Final = "always there"
+_SHORTENED: Final = 0.2
+"""The part of the fields a client always writes without which a log was shortened."""
+
+FieldKind = Literal["new_field", "missing_field", "changed_type", "new_record"]
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One way in which the fields of a log differ from what is known: what, in which place, which field, how often."""
+
+    kind: FieldKind
+    place: str
+    field: str | None
+    expected: str | None
+    seen: str | None
+    count: int
+    source: Source
+
+
+def form_of(known: Known, counted: Counted) -> Form:
+    """The kind of file that a log is: the one that has most of its fields."""
+
+    def common(form: Form) -> int:
+        return sum(
+            len(fields.keys() & form.places[place].fields.keys())
+            for place, fields in counted.fields.items()
+            if place in form.places
+        )
+
+    return max(known.forms.values(), key=common)
+
+
+def looks_like(names: set[str]) -> tuple[str, float] | None:
+    """The client whose logs have most of these names of fields, and the part of them it has; `None` below a half."""
+    owners: dict[str, set[str]] = {client: _names_of(client) for client in clients_known()}
+    shared = {name: sum(name in its for its in owners.values()) for name in names}
+
+    def likeness(client: str) -> float:
+        return sum(1 + 1 / shared[name] for name in names & owners[client])
+
+    best = max(owners, key=likeness, default=None)
+    if best is None or len(names) < _FEW or len(names & owners[best]) < len(names) / 2:
+        return None
+    return best, len(names & owners[best]) / len(names)
+
+
+@lru_cache(maxsize=32)
+def _names_of(client: str) -> set[str]:
+    known = known_of(client) or Known()
+    return {name for form in known.forms.values() for place in form.places.values() for name in place.fields}
+
+
+def is_captured(form: Form, versions: Iterable[str]) -> bool:
+    """Whether all these versions are known; a log that names none is taken for one of those that are."""
+    return all(version in (*form.versions, *form.others) for version in versions if version != NO_VERSION)
+
+
+def differences(form: Form, counted: Counted, versions: Iterable[str]) -> tuple[list[Difference], int]:
+    """How a log that these versions wrote differs from what is known of them, and how many fields were left out of it.
+
+    A log that lacks a good part of what its client always writes was shortened or made by hand, and says nothing about
+    the client: of such a log the missing fields are counted and are no differences.
+    """
+    found = [*_new(form, counted)]
+    new = {one.place for one in found if one.kind == "new_field"}
+    expected = 0
+    missing: list[Difference] = []
+    for one in _missing(form, counted, list(versions), new):
+        if isinstance(one, int):
+            expected += one
+        else:
+            missing.append(one)
+    always = sum(one.expected == _ALWAYS for one in missing)
+    if always > _FEW and always > _SHORTENED * expected:
+        return found, always
+    return found + missing, 0
+
+
+def _nearest(form: Form, versions: list[str]) -> set[int] | None:
+    """The versions whose fields a log must have: its own, and those around one that is not known; `None`: any."""
+    named = [version for version in versions if version != NO_VERSION]
+    if not named:
+        return None
+    chosen: set[int] = set()
+    for version in named:
+        if version in (every := [*form.versions, *form.others]):
+            chosen.add(every.index(version))
+            continue
+        numbers = list(enumerate(map(_number, form.versions)))
+        before = [at for at, number in numbers if number and number < _number(version)]
+        after = [at for at, number in numbers if number and number > _number(version)]
+        if not before:
+            return set()  # older than all that is known: what it had, nobody saw
+        chosen |= {*before[-1:], *after[:1]}
+    return chosen
+
+
+def _new(form: Form, counted: Counted) -> Iterator[Difference]:
+    unknown: list[str] = []
+    for place, fields in counted.fields.items():
+        if "+" in place:
+            continue  # its fields are those of the place before the sign
+        known = form.places.get(pooled(place))
+        if known is None:
+            outer = place
+            while outer not in unknown and (shorter := _outer(outer)) is not None:
+                outer = shorter
+            if outer not in unknown:
+                unknown.append(place)
+                yield from _unknown_place(form, place, counted)
+            continue
+        for name, (kinds, count, source) in fields.items():
+            field = known.fields.get(name)
+            if field is None:
+                if name.removesuffix("[]") in known.fields and name.endswith("[]"):
+                    continue  # the list itself is told
+                if name.endswith("[]") and name.removesuffix("[]") not in known.fields:
+                    continue
+                if name != "*":
+                    seen = " | ".join(KINDS[kind] for kind in sorted(kinds))
+                    yield Difference("new_field", place, name, None, seen, count, source)
+                continue
+            strange = kinds - set(field.kinds) - {"n"}
+            if strange and field.kinds not in ("", "n"):
+                expected = " | ".join(KINDS[kind] for kind in field.kinds if kind != "n")
+                seen = " | ".join(KINDS[kind] for kind in sorted(strange))
+                yield Difference("changed_type", place, name, expected, seen, count, source)
+
+
+def _outer(place: str) -> str | None:
+    """The place of the object around another."""
+    depth = 0
+    for index in range(len(place) - 1, -1, -1):
+        depth += (place[index] == ">") - (place[index] == "<")
+        if place[index] == "." and not depth:
+            return place[:index]
+    return None
+
+
+def _unknown_place(form: Form, place: str, counted: Counted) -> Iterator[Difference]:
+    """An object where none was known: of a new kind if others were, else the field that holds it is new and told.
+
+    If the field is gone that says of which kind it is, it differs in its fields from the kind that is most like it.
+    """
+    outer = _outer(place)
+    bare = _bare(pooled(place))
+    others = [one for one in form.places if _bare(one) == bare and "+" not in one]
+    if not others:
+        return
+    here, objects, source = counted.fields[place], counted.objects[place], counted.first[place]
+    nearest = max(others, key=lambda one: len(form.places[one].fields.keys() & here.keys()))
+    known = form.places[nearest].fields
+    gone = [name for name in SAYS_KIND if name in known and known[name].steady and name not in here]
+    for name in gone:
+        yield Difference("missing_field", nearest, name, _ALWAYS, None, objects, source)
+        for new, (kinds, count, seen) in here.items():
+            if new not in known and not new.endswith("[]") and new != "*":
+                said = " | ".join(KINDS[kind] for kind in sorted(kinds))
+                yield Difference("new_field", nearest, new, None, said, count, seen)
+    if not gone:
+        kind = place if outer is None else place.rpartition("<")[2].removesuffix(">")
+        yield Difference("new_record", place, None if outer is None else kind, None, None, objects, source)
+
+
+def _bare(place: str) -> str:
+    """A place without what the object calls itself; of a record, nothing but its table is left."""
+    if _outer(place) is None:
+        return place[: place.find(":") + 1]
+    return place.rpartition("<")[0] if place.endswith(">") else place
+
+
+def _missing(form: Form, counted: Counted, versions: list[str], new: set[str]) -> Iterator[Difference | int]:
+    """What is missing, and for each place how many fields are expected there."""
+    nearest = _nearest(form, versions)
+    at_all: dict[str, set[str]] = {}
+    """Place → the fields that are told to be missing there."""
+    for place, objects in sorted(counted.objects.items()):
+        known = form.places.get(place)
+        if known is None:
+            continue
+        fields, source = counted.fields[place], counted.first[place]
+        told: set[str] = set()
+        expected = _expected(known, fields, objects, nearest, is_captured=is_captured(form, versions))
+        yield len(expected)
+        for name in sorted(expected):
+            count = fields[name][1] if name in fields else 0
+            if "+" in place and name in at_all.get(place.partition("+")[0], ()):
+                continue  # told of all such records
+            if count < objects if known.many else 2 * count <= objects:
+                told.add(name)
+                yield Difference("missing_field", place, name, _ALWAYS, None, objects - count, source)
+        at_all[place] = told
+        for name, field in known.fields.items():
+            if name in fields or name in told or field.without is None or name.endswith("[]"):
+                continue
+            if objects > 2 * field.without + 8 or (place in new and objects > field.without):
+                told.add(name)
+                yield Difference("missing_field", place, name, "there in other logs", None, objects, source)
+        for one, other in known.either:
+            count = sum(
+                count for names, count in counted.shapes[place].items() if one not in names and other not in names
+            )
+            if count and one not in told and other not in told:
+                told |= {one, other}
+                yield Difference("missing_field", place, f"{one} or {other}", "one of them", None, count, source)
+
+
+def _expected(
+    known: Place, fields: Mapping[str, Any], objects: int, nearest: set[int] | None, *, is_captured: bool
+) -> set[str]:
+    """The steady fields that objects here must have: those of its versions, or of the most similar log."""
+    steady = {name for name, field in known.fields.items() if field.steady}
+    if nearest is not None:
+        of_versions = [set(absent) for numbers, absent, _ in known.sets if not nearest.isdisjoint(numbers)]
+        seen = {number for numbers, _, _ in known.sets for number in numbers}
+        if of_versions and (is_captured or nearest <= seen):
+            return steady.difference(*of_versions)
+        if not is_captured:
+            return set()
+    if not known.sets:
+        return set()
+    here = {name for name in steady if name in fields and 2 * fields[name][1] > objects}
+
+    def unlike(one: tuple[list[int], list[str], bool]) -> tuple[float, int]:
+        _, absent, made = one
+        missing, more = len(steady.difference(absent) - here), len(here.intersection(absent))
+        return missing + 2 * more + 1.5 * made, missing
+
+    return steady.difference(min(known.sets, key=unlike)[1])

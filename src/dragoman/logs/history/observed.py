@@ -1,0 +1,151 @@
+"""One log as drift looks at it: the fields in its files, and what its reader made of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from dragoman.dialects import Dialect
+from dragoman.errors import LogError
+from dragoman.logs.base.format import Places
+from dragoman.logs.base.raw_bytes import Originals
+from dragoman.model import JsonOutcome, TextOutcome, UnknownOutcome, events as ev, operations as op
+from dragoman.registry import DIALECTS, FORMATS
+
+from .discover import Found
+from .known_fields import Counted, Readings, looks_like
+from .record_fields import Walk, records_of
+from .shapes import qualified, records_by_kind, tool_named
+
+_NOTES = (ev.ClientNoted, ev.UnknownRecord)
+_SAID = (ev.ModelSaid, ev.ToolCalled)
+
+
+class Observed:
+    """What is learnt of one log, event by event."""
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+        self.versions: set[str] = set()
+        self.readings = Readings({}, {})
+        self.noted: dict[ev.Source, bool] = {}
+        """Each record, and whether it gave nothing but notes."""
+        self.unknown: set[ev.Source] = set()
+        self._calls: dict[str, ev.ToolCalled] = {}
+        self._replies: set[ev.Source] = set()
+        self._counted: set[ev.Source] = set()
+        self.calls = self.results = 0
+        self.as_text: dict[str, ev.ToolReturned] = {}
+        """Tool → its first result that is but a text."""
+
+    def event(self, event: ev.AnyEvent) -> None:
+        """Adds one event of the log."""
+        if event.version:
+            self.versions.add(event.version)
+        source = event.source
+        if source is not None and not isinstance(event, ev.Unreadable):
+            self.noted[source] = isinstance(event, _NOTES) and self.noted.get(source, True)
+        if isinstance(event, ev.UnknownRecord) and source is not None:
+            self.unknown.add(source)
+        elif isinstance(event, ev.ToolReturned):
+            self._returned(event)
+        elif isinstance(event, ev.TokensUsed) and source is not None:
+            if event.usage.total:
+                self._counted.add(source)
+        elif isinstance(event, _SAID) and source is not None:
+            self._replies.add(source)
+        if isinstance(event, ev.ToolCalled):
+            self.calls += 1
+            self._calls[event.call.id] = event
+
+    def _returned(self, event: ev.ToolReturned) -> None:
+        self.results += 1
+        called = self._calls.get(event.result.call_id)
+        if called is None or not called.call.operations:
+            return
+        if any(isinstance(one, op.CallMcpTool | op.CallFunction | op.Unrecognised) for one in called.call.operations):
+            return
+        name = qualified(called.call.native)
+        counts = self.readings.tools.setdefault(name, [0, 0])
+        counts[0] += 1
+        if any(isinstance(one, TextOutcome | JsonOutcome | UnknownOutcome) for one in event.result.outcomes):
+            counts[1] += 1
+            self.as_text.setdefault(name, event)
+
+    def finish(self) -> Counted:
+        """The fields of its files, when all events were seen."""
+        self.readings.replies = len(self._replies)
+        self.readings.counted = len(self._counted)
+        self.readings.empty = len(self._counted - self._replies)
+        files = {self.found.path, *(Path(source.file) for source in self.noted)}
+        return counted_in(files, DIALECTS[FORMATS[self.found.format].dialect])
+
+    def kinds(self, originals: Originals, sources: Iterable[ev.Source]) -> dict[str, list[ev.Source]]:
+        """The kinds of these records."""
+        found: dict[str, list[ev.Source]] = {}
+        for source in sources:
+            try:
+                original = originals.of(source)
+            except LogError:
+                continue  # it has gone since, and its events are told
+            for kind, _ in records_by_kind(original, source):
+                found.setdefault(kind, []).append(source)
+        return found
+
+    def learn_kinds(self, originals: Originals) -> None:
+        """Counts for each kind of record how many gave nothing but notes."""
+        for kind, sources in self.kinds(originals, self.noted).items():
+            self.readings.records[kind] = [len(sources), sum(self.noted[source] for source in sources)]
+
+
+def counted_in(files: Iterable[Path], dialect: Dialect | None) -> Counted:
+    """The fields of these files, as those of one log."""
+
+    def is_own(tool: str) -> bool:
+        return dialect is not None and any(tool_named(dialect, tool))
+
+    walk, counted = Walk(is_own), Counted()
+    for path in sorted(files):
+        for root, value, source in records_of(path):
+            for place, fields in walk.objects(value, root):
+                counted.add(place, fields, source)
+    return counted
+
+
+def look_alikes(passed: Iterable[Path], *, alone: bool) -> list[Found]:
+    """Of files in no known format those that are a client's logs all the same, or like them.
+
+    A file is a client's if it lies where that client keeps its logs. One that was named `alone` is like the client that
+    has most of its fields; among other files that would be a guess, as exports of sessions have the same names.
+    """
+    found = []
+    for path in passed:
+        client = client_that_keeps(path)
+        if client is None and alone and (like := looks_like(counted_in([path], None).names)) is not None:
+            client = like[0]
+        if client is not None:
+            found.append(Found(path, client))
+    return found
+
+
+def client_that_keeps(path: Path) -> str | None:
+    """The client in whose folder of logs a file lies, in whatever home folder that is."""
+    whole = path.absolute()
+    for above in whole.parents:
+        for name, home in _homes_in(above):
+            if whole.is_relative_to(home) and whole in _kept_in(name, home):
+                return name
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _homes_in(folder: Path) -> list[tuple[str, Path]]:
+    return [
+        (name, home) for name, format in FORMATS.working() for home in format.homes(Places(folder)) if home.is_dir()
+    ]
+
+
+@lru_cache(maxsize=64)
+def _kept_in(name: str, home: Path) -> set[Path]:
+    return {path.absolute() for path in FORMATS[name].files(home)}

@@ -1,0 +1,246 @@
+"""The fields of a log's records, as they stand in its files: which object has which names, with values of which kinds.
+
+Rules: a log is walked as JSON, without the reader of its format, so that a field nobody reads is seen too. The place of
+an object is the path to it, with what it calls itself (`assistant.message.content[tool_use]`); what a tool returned has
+the tool in it (`user.toolUseResult@Bash`), and a record whose message begins with a block is a place of its own as well
+(`user+tool_result`). What models, users and other programs put in (arguments, texts, results of
+MCP servers, maps from file names) is not looked into: names in it are not the client's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from dragoman.logs.base.database import SQLITE, Copy, beginning
+from dragoman.logs.base.format import UNDECODABLE, Gathered, decoded
+from dragoman.model import Source
+
+Fields = Mapping[str, str]
+"""The names of an object with the kinds of their values, one letter each; `name[]` has those of the items of a list."""
+
+KINDS: Final = {"s": "string", "i": "number", "b": "boolean", "o": "object", "a": "array", "n": "null"}
+
+SAYS_KIND: Final = ("type", "subtype", "kind", "role", "event", "say", "ask")
+_SAYS_TOOL: Final = ("tool", "toolName", "tool_name")
+_NAMES_TOOL_BESIDE: Final = {"args", "input", "arguments", "rawInput", "result", "response", "parameters"}
+"""An object with a `name` and one of these is a call, or what came of one."""
+_CALL_IDS: Final = ("id", "call_id", "callId", "callID", "toolCallId", "tool_call_id", "tool_use_id", "toolUseId")
+_OPAQUE: Final = {
+    *("input", "args", "arguments", "parameters", "rawInput", "rawArguments", "parsedArgs", "function_args"),
+    *("toolInput", "tool_input", "schema", "inputSchema", "input_schema", "parametersJsonSchema"),
+    *("env", "environment", "headers"),
+}
+"""Fields whose objects hold what a model, a user or a server named."""
+_OF_A_RESULT: Final = re.compile(
+    r"result(Display|\[\])?$|output(\[\])?$|response$|^details$|telemetry$|^state$", re.IGNORECASE
+)
+"""Fields whose objects differ from tool to tool."""
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]{0,47}")
+_NAME: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{0,47}")
+_DATA: Final = re.compile(r"\d{4}|[0-9a-f]{12}|-\d")
+"""In a name: a number, a hash or the version of a model, so it is data and no field."""
+_UNSURE: Final = re.compile(r"[^A-Za-z0-9_-]")
+_DEEPEST: Final = 24
+
+IsOwnTool = Callable[[str], bool]
+
+
+class Walk:
+    """Walks the records of one log. `is_own` says whether a tool is the client's own."""
+
+    def __init__(self, is_own: IsOwnTool) -> None:
+        self._is_own = is_own
+        self._tools: dict[str, str] = {}
+        """Call id → its tool: a result often has the id alone."""
+
+    def objects(self, record: Any, root: str = "") -> Iterator[tuple[str, Fields]]:
+        """Every object of a record with its place and its fields, the outermost first."""
+        if isinstance(record, dict):
+            self._note_tools(record, 0)
+            place = root + _called(record) or "record"
+            yield from self._object(record, place, self._tool_of(record, 3), _DEEPEST)
+            if (block := _first_block(record)) is not None:
+                yield f"{place}+{block}", {name: "" for name in record if is_name(name)}
+        elif isinstance(record, list):
+            for one in record:
+                yield from self.objects(one, root)
+
+    def _object(
+        self, value: dict[str, Any], place: str, tool: str | None, deepest: int
+    ) -> Iterator[tuple[str, Fields]]:
+        fields: dict[str, str] = {}
+        inner: list[tuple[str, Any]] = []
+        for name, one in value.items():
+            if not is_name(name):
+                name = "*"
+            fields[name] = kind = _kind(one)
+            if kind == "a":
+                kinds = {_kind(item) for item in one}
+                fields[f"{name}[]"] = "".join(sorted(kinds))
+                inner += [(f"{name}[]", item) for item in one if isinstance(item, dict)]
+            elif kind == "o":
+                inner.append((name, one))
+        yield place, fields
+        if not deepest:
+            return
+        for name, one in inner:
+            if name.removesuffix("[]") in _OPAQUE or name.startswith("*"):
+                continue
+            its = self._tool_of(one, 0) or tool
+            where = f"{place}.{name}"
+            if its is not None and "@" not in place and _OF_A_RESULT.search(name):
+                if not self._is_own(its):
+                    continue  # a server's or a user's: its fields are not the client's
+                where = f"{where}@{_UNSURE.sub('_', its)}"
+            yield from self._object(one, where + _called_in(one), its, deepest - 1)
+
+    def _note_tools(self, value: Any, depth: int) -> None:
+        if depth > 6:
+            return
+        if isinstance(value, dict):
+            tool = _own_tool(value)
+            if tool is not None:
+                for name in _CALL_IDS:
+                    if isinstance(id := value.get(name), str):
+                        self._tools[id] = tool
+            for one in value.values():
+                if isinstance(one, dict | list):
+                    self._note_tools(one, depth + 1)
+        elif isinstance(value, list):
+            for one in value:
+                if isinstance(one, dict | list):
+                    self._note_tools(one, depth + 1)
+
+    def _tool_of(self, value: Any, depth: int) -> str | None:
+        """The tool an object is about: it names it, or the id of a call."""
+        if isinstance(value, list):
+            tools = {tool for one in value[:3] if (tool := self._tool_of(one, depth)) is not None}
+            return tools.pop() if len(tools) == 1 else None
+        if not isinstance(value, dict):
+            return None
+        tool = _own_tool(value)
+        if tool is not None:
+            return tool
+        for name in _CALL_IDS:
+            if isinstance(id := value.get(name), str) and id in self._tools:
+                return self._tools[id]
+        if depth:
+            for name in ("message", "content", "payload", "data", "part", "parts", "functionResponse"):
+                if isinstance(value.get(name), dict | list) and (found := self._tool_of(value[name], depth - 1)):
+                    return found
+        return None
+
+
+def is_name(name: str) -> bool:
+    """Whether this may be the name of a field; names of files, ids and dates are data."""
+    return _NAME.fullmatch(name) is not None and _DATA.search(name) is None
+
+
+def _own_tool(value: Mapping[str, Any]) -> str | None:
+    for name in _SAYS_TOOL:
+        if isinstance(said := value.get(name), str):
+            return said
+    if isinstance(said := value.get("name"), str) and not _NAMES_TOOL_BESIDE.isdisjoint(value):
+        return said
+    function = value.get("function")
+    if isinstance(function, dict) and isinstance(said := function.get("name"), str) and "arguments" in function:
+        return said
+    return None
+
+
+def _called(value: Mapping[str, Any]) -> str:
+    words = [value[name] for name in SAYS_KIND if isinstance(value.get(name), str)]
+    return "/".join(dict.fromkeys(word for word in words if _WORD.fullmatch(word) and not _DATA.search(word)))
+
+
+def _first_block(record: Mapping[str, Any]) -> str | None:
+    """What the message in a record begins with: fields beside it (`toolUseResult`) depend on that."""
+    message = record.get("message")
+    parts = (message.get("content") or message.get("parts")) if isinstance(message, dict) else None
+    if not isinstance(parts, list) or not parts or not isinstance(parts[0], dict):
+        return None
+    return _called(parts[0]) or next((name for name in parts[0] if is_name(name)), None)
+
+
+def _called_in(value: Mapping[str, Any]) -> str:
+    called = _called(value)
+    return f"<{called}>" if called else ""
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "n"
+    if isinstance(value, bool):
+        return "b"
+    if isinstance(value, str):
+        return "s"
+    if isinstance(value, int | float):
+        return "i"
+    return "o" if isinstance(value, dict) else "a"
+
+
+def records_of(path: Path) -> Iterator[tuple[str, Any, Source]]:
+    """The JSON values of a file: of its lines, of the document it is, or of the rows of the database it is.
+
+    Each comes with what it stands in (a table) and where; what is no JSON is passed over, as its reader tells of it.
+    """
+    if beginning(path, len(SQLITE)) == SQLITE:
+        yield from _rows(path)
+        return
+    try:
+        size = path.stat().st_size
+        if size > Gathered.largest:
+            return
+        data = path.read_bytes()
+    except OSError:
+        return
+    try:
+        yield "", msgspec.json.decode(data), Source(str(path), 0, size)
+        return
+    except UNDECODABLE:
+        pass
+    offset = 0
+    for line in data.split(b"\n"):
+        if line.strip() and (value := decoded(line)) is not None:
+            yield "", value, Source(str(path), offset, len(line) + 1)
+        offset += len(line) + 1
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Any, Source]]:
+    import sqlite3
+
+    copy = Copy(path)
+    try:
+        copy.write(path.read_bytes())
+        with closing(copy.opened()) as database:
+            names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            for table in names:
+                quoted = bytes(table).decode() if isinstance(table, bytes) else str(table)
+                cursor = database.execute('SELECT * FROM "{}"'.format(quoted.replace('"', '""')))
+                columns = [column[0] for column in cursor.description]
+                for number, row in enumerate(cursor):
+                    cells = dict(zip(columns, map(_cell, row), strict=True))
+                    yield f"{quoted}:", cells, Source(str(path), 0, 0, f"{quoted}:{cells.get('id', number)}")
+    except (sqlite3.Error, OSError):
+        return
+    finally:
+        copy.close()
+
+
+def _cell(cell: Any) -> Any:
+    if not isinstance(cell, bytes | str):
+        return cell
+    text = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
+    if text[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+    return text

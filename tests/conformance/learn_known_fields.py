@@ -1,0 +1,98 @@
+"""Writes `src/dragoman/logs/history/known/`: the names and kinds of fields in captured sessions. `make known` runs it.
+
+Sessions below `traces` and `traces-2` were captured from clients that were run; of those in `traces-wild` the index
+says which are as a client left them. Nothing but names of fields, kinds of values and versions is written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from dragoman.logs import Found, Originals
+from dragoman.logs.history import find_logs, read_log
+from dragoman.logs.history.known_fields import FOLDER, NO_VERSION, Counted, Evidence, Known, Learner
+from dragoman.logs.history.observed import Observed
+from tests.conformance.conftest import SHARED
+
+WILD = SHARED / "traces-wild"
+_VERSION_OF_FOLDER = re.compile(r"@(\d[\w.+-]*)")
+_PRINTED = re.compile(r"/stream\d*\.jsonl|-stream/|exec-json/")
+
+
+def found_logs() -> Iterator[tuple[Found, Evidence]]:
+    """Every log below the shared folders that is read, with what it is evidence of."""
+    with (WILD / "index.jsonl").open() as lines:
+        origins = {row["path"]: row["origin"] for row in map(json.loads, lines)}
+    for folder in (SHARED / "traces", SHARED / "traces-2"):
+        for found in find_logs(str(folder)):
+            if is_of_its_client(found):
+                yield found, "captured"
+    for found in find_logs(str(WILD)):
+        origin = origins.get(str(found.path.relative_to(WILD)), "")
+        yield found, "found" if origin == "recorded" else "made"
+
+
+def is_of_its_client(found: Found) -> bool:
+    """Whether a captured log is read as what it is: one of a client without a format may look like another's."""
+    return found.format not in CLIENTS or found.format == client_of(found.path.relative_to(SHARED).parts[1])
+
+
+def client_of(folder: str) -> str:
+    """The client whose sessions a folder has: `claude-code@2.1.54` → `claude_code`."""
+    return folder.partition("@")[0].replace("-", "_")
+
+
+CLIENTS = {client_of(path.name) for folder in ("traces", "traces-2") for path in (SHARED / folder).iterdir()}
+
+
+def observed(found: Found) -> tuple[Observed, Counted]:
+    """A log as drift sees it."""
+    seen = Observed(found)
+    for event in read_log(found):
+        seen.event(event)
+    return seen, seen.finish()
+
+
+def version_of(seen: Observed) -> str:
+    """The newest version a log names, else that of its folder."""
+    if seen.versions:
+        return max(seen.versions, key=lambda version: [int(digits) for digits in re.findall(r"\d+", version)])
+    of_folder = _VERSION_OF_FOLDER.search(str(seen.found.path))
+    return of_folder[1] if of_folder else NO_VERSION
+
+
+def learnt() -> dict[str, Known]:
+    """What the sessions show of each client."""
+    learners: dict[str, Learner] = defaultdict(Learner)
+    with Originals() as originals:
+        for found, evidence in found_logs():
+            if found.format == "dragoman":
+                continue
+            seen, counted = observed(found)
+            seen.learn_kinds(originals)
+            form = "printed" if _PRINTED.search(str(found.path)) else "log"
+            learners[found.format].learn(form, version_of(seen), counted, seen.readings, evidence)
+    return {client: learner.known() for client, learner in learners.items()}
+
+
+def written(known: Known) -> bytes:
+    """As it stands in its file: one line for each place, so that a change of it can be read."""
+    return re.sub(rb',("[^"]+":\[\{)', rb",\n\1", msgspec.json.encode(known)) + b"\n"
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for path in FOLDER.glob("*.json"):
+        path.unlink()
+    for client, known in learnt().items():
+        Path(FOLDER, f"{client}.json").write_bytes(written(known))
+
+
+if __name__ == "__main__":
+    main()

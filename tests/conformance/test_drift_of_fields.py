@@ -1,0 +1,190 @@
+"""Drift of the whole log: a change of any kind in a real session is told by name, and no unchanged session differs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.logs import Found
+from dragoman.logs.history import check_drift, find_logs, look_alikes, read_log
+from dragoman.logs.history.known_fields import Counted, form_of, known_of
+from dragoman.logs.history.observed import Observed
+from dragoman.logs.history.shapes import qualified, tool_named
+from dragoman.model import Failure, ToolCalled, ToolReturned
+from dragoman.registry import DIALECTS, FORMATS
+from tests.conformance.conftest import SHARED
+from tests.conformance.learn_known_fields import found_logs, observed
+from tests.logs.test_drift import mutated
+
+SESSIONS = {
+    "claude_code": ("traces/claude-code/files", "traces/claude-code@2.1.123/tour"),
+    "cline": ("traces-2/cline@3.0.64/tour", "traces-2/cline@3.0.57/tour"),
+    "codex": ("traces/codex/shell", "traces/codex@0.118.0/tour"),
+    "continue": ("traces/continue/tour", "traces-2/continue@1.5.43/tour"),
+    "copilot": ("traces-2/copilot@1.0.92/tour", "traces-2/copilot@1.0.42/tour"),
+    "gemini_cli": ("traces/gemini-cli/files", "traces/gemini-cli@0.34.0/tour"),
+    "opencode": ("traces/opencode/files", "traces/opencode@1.1.11/tour"),
+    "pi": ("traces-2/pi@0.84.4/tour", "traces-2/pi@0.52.12/tour"),
+    "qwen_code": ("traces/qwen-code/files", "traces/qwen-code@0.12.0/tour"),
+}
+"""Sessions of each client, one of the newest version and one of an older."""
+
+Change = Callable[[Any], Any]
+_USAGE = re.compile(r"usage|tokens|metrics", re.IGNORECASE)
+_RESULT = re.compile(r"@|result|output|response", re.IGNORECASE)
+
+
+def renamed(field: str) -> Change:
+    return lambda value: (
+        {f"{name}2" if name == field else name: one for name, one in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
+
+
+def removed(field: str) -> Change:
+    return lambda value: (
+        {name: one for name, one in value.items() if name != field} if isinstance(value, dict) else value
+    )
+
+
+def retyped(field: str) -> Change:
+    def change(value: Any) -> Any:
+        if not isinstance(value, dict) or value.get(field) is None:
+            return value
+        return {**value, field: 7 if isinstance(value[field], str) else str(value[field])}
+
+    return change
+
+
+def widened(beside: str) -> Change:
+    return lambda value: {**value, "brandNew": 1} if isinstance(value, dict) and beside in value else value
+
+
+def reworded(word: str) -> Change:
+    return lambda value: f"{word}2" if value == word else value
+
+
+def logs_of(folder: Path) -> list[Found]:
+    """The logs `schema check FOLDER` looks at."""
+    passed: list[Path] = []
+    found = find_logs(str(folder), passed=passed)
+    return [*found, *look_alikes(passed, alone=not found)]
+
+
+def told_after(change: Change, session: Path, folder: Path) -> str:
+    """What `schema check` says of a session in which something was changed everywhere."""
+    shutil.copytree(session / "home", folder)
+    for path in (one for one in folder.rglob("*") if one.suffix in (".json", ".jsonl", ".db")):
+        before = path.read_bytes()
+        if before.strip():
+            path.write_bytes(mutated(before, change))
+    return "\n".join(one.what for one in check_drift(logs_of(folder)).drifts)
+
+
+def fields_of(session: Path, client: str) -> tuple[Counted, Observed]:
+    logs = [one for one in find_logs(str(session / "home")) if one.format == client]
+    seen = [observed(one) for one in logs]
+    return max(((counted, one) for one, counted in seen), key=lambda pair: sum(pair[0].objects.values()))
+
+
+def changes(session: Path, client: str) -> Iterator[tuple[str, str, Change]]:
+    """One change of each kind: the kind, the name that must be told, the change."""
+    counted, seen = fields_of(session, client)
+    known = known_of(client)
+    assert known is not None
+    form = form_of(known, counted)
+    steady = [
+        (place, name)
+        for place in sorted(counted.objects, key=lambda place: (-counted.objects[place], place))
+        if place in form.places and "+" not in place and not place.endswith(":")
+        for name, field in sorted(form.places[place].fields.items())
+        if field.steady and counted.fields[place].get(name, ((), 0))[1] == counted.objects[place]
+    ]
+    yield from _of_calls(seen.found, client)
+    kinds = ("type", "kind", "role", "say", "ask", "event", "subtype")
+    plain = [(place, name) for place, name in steady if name not in kinds]
+    field = plain[0][1]
+    other = next(
+        name for place, name in reversed(plain) if not any(name in absent for _, absent, _ in form.places[place].sets)
+    )
+    yield "record field", f"{field}2", renamed(field)
+    yield "removed field", other, removed(other)
+    yield "new field", "brandNew", widened(field)
+    typed = next(
+        (name for place, name in plain if counted.fields[place][name][0] in ({"i"}, {"s"}) and "@" not in place),
+        None,
+    )
+    assert typed is not None
+    yield "type", typed, retyped(typed)
+    usage = [name for place, name in plain if _USAGE.search(place) and counted.fields[place][name][0] == {"i"}]
+    if usage:
+        yield "usage field", f"{usage[0]}2", renamed(usage[0])
+    results = [its for place, its in sorted(counted.fields.items()) if _RESULT.search(place)]
+    result = next(name for its in results for name in its if "[" not in name)
+    yield "result field", f"{result}2", renamed(result)
+    words: Counter[str] = Counter()
+    for place, objects in counted.objects.items():
+        if (said := re.search(r"<([\w-]+)>$|^([\w-]+)$", place)) is not None and place != "record":
+            words[said[1] or said[2]] += objects
+    word = words.most_common(1)[0][0]
+    yield "record kind", f"{word}2", reworded(word)
+
+
+def _of_calls(found: Found, client: str) -> Iterator[tuple[str, str, Change]]:
+    dialect = DIALECTS[FORMATS[client].dialect]
+    events = list(read_log(found))
+    worked = {
+        one.result.call_id
+        for one in events
+        if isinstance(one, ToolReturned)
+        if not any(isinstance(outcome, Failure) for outcome in one.result.outcomes)
+    }
+    calls = [
+        one.call.native
+        for one in events
+        if isinstance(one, ToolCalled) and one.call.id in worked and isinstance(one.call.native.arguments, dict)
+        if any(tool_named(dialect, qualified(one.call.native))) and one.call.native.arguments
+    ]
+    call = max(calls, key=lambda one: [other.name for other in calls].count(one.name))
+    parameter = next(iter(call.arguments))
+    yield "tool", f"{call.name}2", reworded(call.name)
+    yield "parameter", f"{parameter}2", renamed(str(parameter))
+
+
+@pytest.mark.parametrize("client", sorted(SESSIONS))
+@pytest.mark.parametrize("which", [0, 1])
+def test_every_kind_of_change_is_told_by_name(tmp_path: Path, client: str, which: int) -> None:
+    session = SHARED / SESSIONS[client][which]
+    untold = {
+        kind: (name, said)
+        for kind, name, change in changes(session, client)
+        if name not in (said := told_after(change, session, tmp_path / kind))
+    }
+    assert untold == {}
+
+
+def test_calls_renamed_in_a_gemini_chat_are_told_and_the_exit_code_is_one(tmp_path: Path) -> None:
+    chat = next((SHARED / "traces/gemini-cli/files").rglob("chats/*.json*"))
+    path = tmp_path / chat.name
+    path.write_text(chat.read_text().replace('"toolCalls"', '"calls2"'))
+    command = [sys.executable, "-m", "dragoman", "schema", "check", str(path)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (answer.returncode, "calls2" in answer.stdout, "toolCalls" in answer.stdout) == (1, True, True)
+
+
+def test_no_captured_session_differs_in_its_fields() -> None:
+    kinds = {"new_field", "missing_field", "renamed_field", "became_note", "left_as_text", "without_tokens"}
+    files = [found for found, evidence in found_logs() if evidence != "made"]
+    report = check_drift(files)
+    told = [(one.client, one.what) for one in report.drifts if one.kind in kinds | {"without_calls"}]
+    assert (told, report.additions) == ([], [])
+    assert len(files) > 350
