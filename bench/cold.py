@@ -74,12 +74,39 @@ if "towns" not in str(schema):
     raise SystemExit("the schema does not have the tool's parameters")
 """
 
+HELP = {
+    "interpreter": "pass",
+    "click": """
+import click, sys
+@click.group()
+def main() -> None: ...
+@main.command()
+@click.option("--model", help="The model to ask.")
+def run(model: str | None) -> None:
+    "Run it."
+sys.argv = ["main", "run", "--help"]
+main()
+""",
+    "ours": """
+import sys
+from dragoman.__main__ import entry
+sys.argv = ["dragoman", "--help"]
+entry()
+""",
+    "ours, run": """
+import sys
+from dragoman.__main__ import entry
+sys.argv = ["dragoman", "run", "--help"]
+entry()
+""",
+}
+
 SDKS = ("openai", "anthropic", "google_genai")
 PEERS = (*SDKS, "pydantic", "pydantic_ai", "openai_agents")
 
 
 def measure(programs: dict[str, str], column: str) -> list[float]:
-    return per_process([sys.executable, "-I", "-c", programs[column]])
+    return per_process([sys.executable, "-I", "-c", programs[column]], quiet=programs is HELP)
 
 
 def _environments(columns: dict[str, str]) -> dict[str, str]:
@@ -94,6 +121,13 @@ BENCHES = {
         targets=(Target("ours", "msgspec", 2.5), Target("ours, to define a tool", "msgspec", 2.5)),
         measure=partial(measure, IMPORTS),
         net_of="interpreter",
+    ),
+    "help": Bench(
+        question="start and print the help of a command",
+        environments=dict.fromkeys(HELP, "base"),
+        floor="click",
+        targets=(Target("ours, run", "click", 1.5),),
+        measure=partial(measure, HELP),
     ),
     "tool": Bench(
         question="start, define one tool and have its schema",

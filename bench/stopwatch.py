@@ -59,11 +59,11 @@ def per_call(repeat: Callable[[int], object], *, rounds: int = 5, clock: Callabl
     return [calibrated(lambda: timed(calls) / calls) for _ in range(rounds)]
 
 
-def per_process(command: Sequence[str], *, rounds: int = 5) -> list[float]:
-    """The cost of a whole process from its start to its end, once a round."""
+def per_process(command: Sequence[str], *, rounds: int = 5, quiet: bool = False) -> list[float]:
+    """The cost of a whole process from its start to its end, once a round; `quiet`: what it prints goes nowhere."""
 
     def one_process() -> float:
-        process = subprocess.Popen(command)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL if quiet else None)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:

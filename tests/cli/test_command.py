@@ -36,7 +36,18 @@ def test_its_version_and_its_help_load_nothing_heavy_and_no_command(arguments: l
     program = (
         "import sys; from dragoman.cli import main\n"
         f"code = main({arguments!r})\n"
-        f"names = {HEAVY!r} + tuple('dragoman.cli.' + name for name in {list(COMMANDS)!r})\n"
+        f"names = {HEAVY!r} + tuple('dragoman.cli.commands.' + name for name in {list(COMMANDS)!r})\n"
+        "print([code, *(name for name in names if name in sys.modules)], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == "[0]\n"
+
+
+def test_the_help_of_run_loads_nothing_that_runs() -> None:
+    program = (
+        "import sys; from dragoman.cli import main\n"
+        "code = main(['run', '--help'])\n"
+        f"names = {HEAVY!r} + ('msgspec', 'dragoman.cli.session', 'dragoman.registry', 'dragoman.agents')\n"
         "print([code, *(name for name in names if name in sys.modules)], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -60,8 +60,8 @@ class AgentSession(Session):
 
     def __init__(self, console: Console, options: Options, found: agents.FoundAgent) -> None:
         assert found.agent is not None
-        chosen = {"model": options.model or found.agent.model, "dialect": options.dialect or found.agent.dialect}
-        super().__init__(console, msgspec.structs.replace(options, **chosen))
+        model, dialect = options.model or found.agent.model, options.dialect or found.agent.dialect
+        super().__init__(console, options._replace(model=model, dialect=dialect))
         self._vouched_model = found.trusted or options.model is not None
         self._vouched_dialect = found.trusted or options.dialect is not None
         self._found, self._agent = found, found.agent
@@ -112,7 +112,7 @@ class AgentSession(Session):
         trusted = [agent for vouched, agent in [(self._found.trusted, self._agent), *known] if vouched]
         self._vouched_models = {model for agent in trusted for model in agent.models}
         # What was chosen on the command line is for this agent; those it starts ask whom their files name.
-        chosen = {"model": self.model, "dialect": self._options.dialect}
+        chosen: dict[str, Any] = {"model": self.model, "dialect": self._options.dialect}
         self._agent = msgspec.structs.replace(self._offered(self._agent), **chosen)
         return agents.Kernel(
             [self._agent, *(agent for trusted, agent in known if trusted and agent.name != self._agent.name)],

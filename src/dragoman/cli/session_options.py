@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-import msgspec
 
 from .sandbox import sandbox_option, use_mode
 from .terminal.console import Console, ExitCode, json_option, set_option
@@ -30,8 +29,8 @@ class SessionCommand(click.Command):
             formatter.write_dl([(str(code.value), code.meaning) for code in ExitCode])
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What was chosen on the command line."""
+class Options(NamedTuple):
+    """What was chosen on the command line. No struct: `--help` would load msgspec for it."""
 
     profile: str | None = None
     model: str | None = None

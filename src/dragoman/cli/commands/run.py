@@ -8,25 +8,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dragoman.cli.runner import Runner
-from dragoman.cli.session import Session
 from dragoman.cli.session_options import Options, SessionCommand, concluded, session_options
 from dragoman.cli.terminal.console import Console, ExitCode
 from dragoman.cli.terminal.streams import stdout
 
-from .agents import complete_agents
-
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from dragoman.cli.session import Session
     from dragoman.cli.terminal.approver import WaitingCall
     from dragoman.engine import Answer, Prepared
     from dragoman.model import Message
+
+
+def _complete_agents(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from .agents import complete_agents
+
+    return complete_agents(ctx, parameter, incomplete)
 
 
 @click.command(cls=SessionCommand)
 @click.argument("task", nargs=-1)
 @session_options
 @click.option(
-    "--agent", metavar="NAME|FILE", shell_complete=complete_agents, help="Run an agent that is defined in a file."
+    "--agent", metavar="NAME|FILE", shell_complete=_complete_agents, help="Run an agent that is defined in a file."
 )
 @click.option(
     "--approve", metavar="CALL", multiple=True, help="With --resume: allow a waiting call, by id or digest, or all."
@@ -127,6 +132,9 @@ class Given(NamedTuple):
 
 
 def _run(console: Console, options: Options, task: str, given: Given, *, dry_run: bool) -> ExitCode:
+    from dragoman.cli.runner import Runner
+    from dragoman.cli.session import Session
+
     with Runner() as runner:
         session = runner.run(Session.open(console, options, sending=not dry_run))
         try:
