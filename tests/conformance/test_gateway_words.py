@@ -17,6 +17,10 @@ from tests.conformance import vocabulary as vocab
 from .test_vocab_offered import CLIENTS as DIALECT_OF
 
 MODELS = ("claude-sonnet-4-5", "gemini-2.5-pro", "gemini-3-pro-preview", "glm-4.6", "gpt-4o", "gpt-5.5", "qwen3-coder")
+EXCEPTIONS = {
+    # Tool of a client, vocabulary of a model → why it passes through although the model has a tool for it.
+    ("Workflow", "codex"): "Codex's tool for programs calls the other tools, and is offered instead of them",
+}
 BY_DIALECT = {client.dialect: client for client in CLIENTS.values()}
 
 
@@ -54,5 +58,6 @@ def test_no_tool_passes_through_whose_operation_the_model_can_say(client: str, s
             )
             translated += len(words.names)
             said = said_by(model)
-            passed += [(tool_set.version, one, name) for one in words.passed if own.meanings(one) & said]
+            found_passed = [one for one in words.passed if own.meanings(one) & said]
+            passed += [(tool_set.version, one, name) for one in found_passed if (one, model.name) not in EXCEPTIONS]
     assert (passed, translated > 0) == ([], True)

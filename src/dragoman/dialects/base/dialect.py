@@ -58,6 +58,8 @@ _convert = msgspec.convert
 
 _REMEMBERED = 1000
 """Names of servers' tools that a vocabulary remembers: a log may hold any number."""
+_Said = tuple[tuple[Spelling[Any], ...], tuple[op.Operation, ...]]
+"""The calls that say an operation, and what they mean."""
 _MOST_VARIANTS = 16
 
 
@@ -142,6 +144,7 @@ class Dialect:
         self.unparsed = unparsed
         """Finds the text of arguments that were no JSON, where a client wraps it up as if they were."""
         self._by_name: dict[str, tuple[AnySpelling, ...]] = {}
+        self._sayers: dict[type[op.Operation], tuple[tuple[AnySpelling, ...], ...]] = {}
         self._plain: dict[str, Plain] = {}
         self._by_operation: dict[type[op.Operation], tuple[AnySpelling, ...]] = {}
         self._hosted_by_name: dict[str, tuple[AnySpelling, ...]] = {}
@@ -559,7 +562,20 @@ class Dialect:
             )
         return () if heard == (operation,) else (Loss("*", "it is said as another operation"),)
 
-    def _say(self, operation: op.Operation) -> tuple[tuple[Spelling[Any], ...], tuple[op.Operation, ...]] | None:
+    def _say(self, operation: op.Operation) -> _Said | None:
+        groups = self._sayers.get(type(operation))
+        if groups is None:
+            groups = self._sayers[type(operation)] = self._found_sayers(operation)
+        for spellings in groups:
+            said = nearest(spellings, operation)
+            if said is not None:
+                return said
+        if groups:
+            raise Unspeakable(self.name, tag_of(operation), "its tools for this cannot say this value")
+        return None
+
+    def _found_sayers(self, operation: op.Operation) -> tuple[tuple[AnySpelling, ...], ...]:
+        """The spellings that may say an operation, those first that are preferred; none where no tool is for it."""
         spellings = [one for one in self._by_operation.get(type(operation), ()) if one.read_only is None]
         if self._only is not None and spellings:
             spellings = [one for one in spellings if qualified(one.namespace, one.native_name) in self._only]
@@ -567,13 +583,10 @@ class Dialect:
                 raise Unspeakable(self.name, tag_of(operation), "no tool that is offered says it")
         offered = [one for one in spellings if self.offers(one)]
         # What is run here is not said to have been run by the provider, though its tool might say it more exactly.
-        here = [one for one in offered if one.executed_by is ExecutedBy.CLIENT]
-        there = [one for one in offered if one not in here]
-        older = [one for one in spellings if one not in offered]
-        said = nearest(here, operation) or nearest(there, operation) or nearest(older, operation)
-        if said is None and spellings:
-            raise Unspeakable(self.name, tag_of(operation), "its tools for this cannot say this value")
-        return said
+        here = tuple(one for one in offered if one.executed_by is ExecutedBy.CLIENT)
+        there = tuple(one for one in offered if one not in here)
+        older = tuple(one for one in spellings if one not in offered)
+        return tuple(group for group in (here, there, older) if group)
 
     def _write_otherwise(self, id: str, operation: op.Operation) -> NativeCall:
         native = self._written_otherwise(id, operation)

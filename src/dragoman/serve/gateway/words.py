@@ -118,9 +118,10 @@ class Words:
         self.definitions = (*(_called(one, str(one.name)) for one in new), *renamed)
         self._nulls = {str(one.name): _nullable(one) for one in own}
         relaxed = [_relaxed(one, self._nulls[str(one.name)]) for one in own]
-        speaks = self._speaker = speaker(model)
+        speaks = self._speaker = speaker(model.only({*map(_full_name, new)}))
+        says = client.only({*map(_full_name, own)})
         self._to_client = Translation(
-            speaks, client, offered=relaxed, folder=folder, paths="absolute" if folder else None, losses=False
+            speaks, says, offered=relaxed, folder=folder, paths="absolute" if folder else None, losses=False
         )
         self._to_model = Translation(client, speaks, offered=new, losses=False)
 
@@ -141,6 +142,10 @@ class Words:
             can.add(op.ViewImage)  # a model that reads files by commands, as GPT does, sees pictures by a tool for them
         chosen, unsaid = [], set(can)
         found = model.chosen(can, executed_by=ExecutedBy.CLIENT)
+        usual = {meant for one in found if not model.on_request(one) for meant in one.operation_types}
+        # A tool on request that does what a usual one does takes its place: Codex's `exec` runs programs that call the
+        # other tools, and no model is offered both.
+        found = [one for one in found if not model.on_request(one) or usual.isdisjoint(one.operation_types)]
         # First the tools that are made for what the client can do, then those that can do it among other things.
         for spelling in sorted(found, key=lambda one: one.operation_types[0] not in can):
             if spelling.operation_types[0] in can or unsaid.intersection(spelling.operation_types):
@@ -353,8 +358,8 @@ class Words:
         return self._to_model
 
     def paths(self, native: NativeCall) -> frozenset[str]:
-        """The files that a call of the client reads or writes."""
-        if self._client is None:
+        """The files that a call of the client reads or writes, where it matters that it has read them."""
+        if self._client is None or not self._reads_first:
             return frozenset()
         meant = self._client.read_call(native).operations
         return frozenset(one.path for one in meant if isinstance(one, op.ReadFile | op.WriteFile | op.EditFile))
