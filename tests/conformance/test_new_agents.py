@@ -65,6 +65,7 @@ CLIENTS = {
     "droid": Client("droid", frozenset({"no_such_tool"}), per_reply=False),
     # Which part of `toy_echo` is a server's name is said nowhere: it is a function of the run.
     "kilo": Client("kilo", frozenset({"no_such_tool", *(f"toy_{name}" for name in TOYS)}), names=str.lower),
+    "openhands": Client("openhands", frozenset({"no_such_tool"})),
     "goose": Client("goose", frozenset({"no_such_tool"}), per_reply=False, sums=goose_sum),
 }
 SESSIONS = [
@@ -281,6 +282,8 @@ STAY_TEXT: dict[str, set[str]] = {
     # A file that was cut when it was captured; a wait for a command, which has no agent to report.
     "kimi-code": {"Read", "WaitFor"},
     # A file that was cut when it was captured; what functions said; the output of a process, which is all there is.
+    # A file that was cut when it was captured; the last message of an agent.
+    "openhands": {"file_editor", "finish"},
     "kilo": {"read", "toy_add", "toy_echo", "background_process"},
 }
 

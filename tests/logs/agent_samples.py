@@ -255,10 +255,60 @@ KILO = database(
 )
 
 
+# ── OpenHands ────────────────────────────────────────────────────────────────
+
+
+def _openhands(kind: str, number: int, source: str, **more: Any) -> bytes:
+    at = f"2026-01-01T00:00:{number:02d}.000001"
+    return json.dumps({"kind": kind, "id": f"e-{number}", "timestamp": at, "source": source, **more}).encode()
+
+
+_OPENHANDS_USED = {"model": "m-1", "prompt_tokens": 100, "completion_tokens": 7, "cache_read_tokens": 40}
+OPENHANDS = json.dumps(
+    {
+        "id": "o-1",
+        "agent": {"llm": {"model": "m-1"}},
+        "workspace": {"working_dir": "/p"},
+        "execution_status": "finished",
+        "stats": {
+            "usage_to_metrics": {
+                "agent": {"token_usages": [{**_OPENHANDS_USED, "response_id": "r-1"}], "costs": [{"cost": 0.01}]},
+                "condenser": {"token_usages": []},
+            }
+        },
+    },
+    indent=1,
+).encode()
+OPENHANDS_CALL = _openhands(
+    "ActionEvent",
+    2,
+    "agent",
+    tool_name="terminal",
+    tool_call_id="c-1",
+    tool_call={"id": "c-1", "name": "terminal", "arguments": '{"command": "false", "security_risk": "LOW"}'},
+    thought=[{"type": "text", "text": "I look."}],
+    reasoning_content="hm",
+    llm_response_id="r-1",
+)
+OPENHANDS_RESULT = _openhands(
+    "ObservationEvent",
+    3,
+    "environment",
+    tool_name="terminal",
+    tool_call_id="c-1",
+    observation={"kind": "TerminalObservation", "content": [{"type": "text", "text": ""}], "exit_code": 1},
+)
+
+
 AGENT_SAMPLES: dict[str, list[tuple[str, bytes]]] = {
     "droid": [("-p/dr-1.jsonl", DROID)],
     "goose": [("sessions.db", GOOSE)],
     "kilo": [("kilo.db", KILO)],
+    "openhands": [
+        ("o-1/base_state.json", OPENHANDS),
+        ("o-2/events/event-00002-e.json", OPENHANDS_CALL),
+        ("o-3/events/event-00003-e.json", OPENHANDS_RESULT),
+    ],
     "kimi_code": [
         ("session_k-1/agents/main/wire.jsonl", KIMI),
         ("session_k-1/agents/agent-0/wire.jsonl", KIMI_AGENTS_OWN),

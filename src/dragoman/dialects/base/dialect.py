@@ -126,7 +126,7 @@ class Dialect:
         self.steering = tuple(steering)
         self.mcp = tuple(mcp)
         self.mcp_items = dict(mcp_items or {})
-        """Types of items that call an MCP server's tool by its bare name, each with its key for the server."""
+        """Types of items that call an MCP server's tool by its bare name, each with its key for the server, if any."""
         self.provider_tools = tuple(provider_tools)
         """The tools a provider defines, the newest version of each first."""
         self.default_family = default_family
@@ -392,12 +392,16 @@ class Dialect:
     def _read_hosted(self, native: NativeCall) -> Call | None:
         """A call that is no tool's of this vocabulary whatever it is called: a server's, or one the provider ran."""
         server = self._server_of(native)
-        if server is None:
+        if server is None and not self._calls_some_server(native):
             beside = self._reader_beside(native)
             return None if beside is None else beside.read_call(native)
         if not isinstance(native.arguments, dict):
             return unread(native, f"expected a JSON object, got {native.arguments!r:.80}")
         return Call(native.id, (op.CallMcpTool(server, native.name, native.arguments),), native)
+
+    def _calls_some_server(self, native: NativeCall) -> bool:
+        """Whether an item says that it calls an MCP server, and not which."""
+        return native.item is not None and self.mcp_items.get(str(native.item.get("type"))) == ""
 
     def _server_of(self, native: NativeCall) -> str | None:
         """The MCP server an item says it calls."""
@@ -601,7 +605,7 @@ class Dialect:
                 if written is not None:
                     return NativeCall(id, written[1], operation.arguments, namespace=written[0])
             if operation.server is not None:
-                for kind, key in self.mcp_items.items():
+                for kind, key in [(kind, key) for kind, key in self.mcp_items.items() if key]:
                     item = {"type": kind, key: operation.server}
                     return NativeCall(id, operation.tool, operation.arguments, None, ExecutedBy.PROVIDER, item)
         if isinstance(operation, op.CallFunction | op.Unrecognised):
