@@ -424,7 +424,7 @@ KINDS_OF_TYPE: dict[Any, set[Kind]] = {
     },
     int: {Kind.LIMIT, Kind.RELAY},
     float: {Kind.LIMIT},
-    bool: {Kind.CHOICE, Kind.GUARD, Kind.BOOKKEEPING, Kind.TRUST},
+    bool: {Kind.CHOICE, Kind.GUARD, Kind.BOOKKEEPING, Kind.TRUST, Kind.ENFORCEMENT},
 }
 
 

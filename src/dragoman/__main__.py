@@ -28,11 +28,28 @@ def entry() -> NoReturn:
     # Until the command listens to it, Ctrl-C ends the process as it does any other: without a word.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from dragoman.cli import main
+    code = _hook() if sys.argv[1:2] == ["hook"] else None
+    if code is None:
+        from dragoman.cli import main
 
-    code = main()
+        code = main()
     _end(code)
     sys.exit(code)
+
+
+def _hook() -> int | None:
+    """Answers a hook call without the command line, which takes longer to load than the decision takes.
+
+    `None`: it is not the line that `dragoman hook install` writes, so the command line reads it.
+    """
+    words = sys.argv[2:]
+    options = dict(zip(words[::2], words[1::2], strict=False))
+    if len(words) % 2 or not options.keys() <= {"--client", "--event"} or len(options) * 2 != len(words):
+        return None
+    from dragoman.serve.hook import CLIENTS, answer_here
+
+    client = options.get("--client")
+    return None if client is not None and client not in CLIENTS else answer_here(client, options.get("--event"))
 
 
 def _end(code: int) -> None:

@@ -290,6 +290,33 @@ class Gateway(Table, frozen=True):
     max_cost: Annotated[Positive | None, setting("US dollars after which requests are refused.", Kind.LIMIT)] = None
 
 
+class Hook(Table, frozen=True):
+    """What `dragoman hook` decides where no rule of the policy does."""
+
+    unknown_commands: Annotated[
+        Approval,
+        setting(
+            "What a coding agent may do with a command line or tool of which nobody can tell what it does, and "
+            "which no rule allows by its command or tool: ask (denied where nobody can be asked), deny or allow.",
+            Kind.ENFORCEMENT,
+        ),
+    ] = "ask"
+    unknown_payloads: Annotated[
+        Literal["deny", "pass"],
+        setting(
+            "What becomes of a call whose payload is not known: deny, or pass (the client's own rules decide).",
+            Kind.ENFORCEMENT,
+        ),
+    ] = "deny"
+    protect: Annotated[
+        bool,
+        setting(
+            "Whether files that switch hooks off are protected from being written.",
+            Kind.ENFORCEMENT,
+        ),
+    ] = True
+
+
 class Price(Table, frozen=True):
     """What one model's tokens cost: US dollars per million, from a day on.
 
@@ -362,6 +389,7 @@ class Settings(Table, frozen=True):
     web: WebPages = WebPages()
     mcp: Mcp = Mcp()
     gateway: Gateway = Gateway()
+    hook: Hook = Hook()
     prices: Annotated[
         tuple[Price, ...], setting("Prices that are missing here, or are yours alone.", Kind.BOOKKEEPING)
     ] = ()

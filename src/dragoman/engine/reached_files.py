@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from functools import lru_cache
+from glob import escape
 
-from .shell_reach import ANY, Effect, can_match, is_certain, is_computed
+from .shell_reach import ANY, ONE, STAR, Effect, can_match, is_certain, is_computed
 
-_MOST_FILES = 20_000
+_MOST_FILES = 10_000
 """Files below one folder that are looked at; for more of them a rule cannot tell."""
 
 
@@ -63,8 +65,62 @@ def _listed(folder: str) -> tuple[str, ...] | None:
     return tuple(found)
 
 
+def _matched(pattern: str) -> list[str] | None:
+    """The paths that a glob of the shell has here, and itself: a glob that matches nothing is taken as it is written.
+
+    `None` when there are too many.
+    """
+    found = [""]
+    for segment in pattern.strip("/").split("/"):
+        if is_certain(segment):
+            found = [f"{folder}/{segment}" for folder in found]
+            continue
+        glob, dots = _as_glob(segment), segment.startswith(".")
+        there: list[str] = []
+        for folder in found:
+            try:
+                names = os.listdir(folder or "/")
+            except OSError:
+                continue
+            there += [
+                f"{folder}/{name}" for name in names if (dots or not name.startswith(".")) and fnmatchcase(name, glob)
+            ]
+        found = there
+        if len(found) > _MOST_FILES:
+            return None
+    return [*found, pattern.replace(STAR, "*").replace(ONE, "?")]
+
+
+def _as_glob(segment: str) -> str:
+    return escape(segment).replace(STAR, "*").replace(ONE, "?")
+
+
+def _single(effect: Effect) -> list[Effect]:
+    """An effect for each path that its globs match now, where they can be looked up."""
+    looked_up = effect.source or effect.target
+    if is_certain(looked_up) or is_computed(looked_up) or not looked_up.startswith("/"):
+        return [effect]
+    matched = _matched(looked_up)
+    if matched is None:
+        return [effect]
+    if effect.source is None:
+        return [effect._replace(target=path) for path in matched]
+    folder, _, last = effect.target.rpartition("/")
+    return [
+        effect._replace(
+            source=path, target=effect.target if is_certain(last) else f"{folder}/{path.rpartition('/')[2]}"
+        )
+        for path in matched
+    ]
+
+
 def files_of(effect: Effect) -> Iterator[Names]:
     """Every path that an effect is about."""
+    for one in _single(effect):
+        yield from _files_of(one)
+
+
+def _files_of(effect: Effect) -> Iterator[Names]:
     names = names_of(effect.target)
     yield names
     if not effect.tree:

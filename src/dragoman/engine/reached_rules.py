@@ -8,8 +8,8 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from .reached_files import files_of, fits_path, is_outside
-from .shell_reach import Effect, can_match, is_computed
+from .reached_files import Names, files_of, fits_path, is_outside, names_of
+from .shell_reach import Effect, can_match, is_certain, is_computed
 
 if TYPE_CHECKING:
     from dragoman.policy_rule import PolicyRule
@@ -18,6 +18,7 @@ _MEANING: Final = {
     "read": ("read", ("read_file",)),
     "list": ("read", ("list_directory",)),
     "write": ("write", ("write_file", "edit_file", "insert_text")),
+    "move": ("write", ("move_file",)),
     "delete": ("write", ("delete_file",)),
     "fetch": ("fetch", ("fetch_page",)),
 }
@@ -61,3 +62,16 @@ def reaches(rule: PolicyRule, effect: Effect, root: str) -> bool | None:
             continue
         return True
     return None if unsure else False
+
+
+def allows(rule: PolicyRule, effect: Effect, root: str) -> bool:
+    """Whether a rule that allows is about all of one effect: a single path, by every name it has, or a host."""
+    if effect.verb == "mention" or effect.tree or not is_certain(effect.target):
+        return False
+    if (rule.tool, rule.server, rule.command, rule.shell, rule.cwd) != (None,) * 5 or rule.arguments:
+        return False
+    if rule.path is not None and effect.verb != "fetch":
+        names = names_of(effect.target)
+        if not all(fits_path(Names(name, name), rule.path, root) for name in (names.written, names.real)):
+            return False
+    return reaches(rule, effect, root) is True

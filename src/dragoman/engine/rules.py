@@ -31,8 +31,8 @@ from dragoman.model.effects import fields_of
 
 from .command_lines import CommandLine, read_command_line
 from .reached_files import fits_path, is_outside, names_of
-from .reached_rules import reaches
-from .shell_reach import Effect, Reach, reach_of
+from .reached_rules import allows, reaches
+from .shell_reach import Effect, Folder, Reach, reach_of
 
 if TYPE_CHECKING:
     from dragoman.model import Kind
@@ -69,20 +69,6 @@ class JudgedTool(Protocol):
     @property
     def mcp(self) -> tuple[str, str] | None:
         """The server and the name there."""
-
-
-class Folder:
-    """A folder of this machine in which a program works that is not ours: its calls are judged, and run elsewhere."""
-
-    def __init__(self, root: str, home: str | None = None) -> None:
-        self.root, self.home = os.path.realpath(root), home
-
-    def resolve(self, path: str) -> str:
-        """A path from this folder, links resolved; `ToolError` when it is outside."""
-        real = os.path.realpath(join(self.root, path))
-        if real != self.root and not real.startswith(f"{self.root.rstrip('/')}/"):
-            raise ToolError(f"{path} is outside {self.root}")
-        return os.path.relpath(real, self.root)
 
 
 def verdict_on(
@@ -132,7 +118,7 @@ def _allowed_by_command(part: Case, rules: tuple[Approval, ...]) -> bool:
 def _on_part(part: Case, policy: ToolPolicy) -> Judged:
     """The verdict on a call with one command, or with none."""
     rules = policy.approval
-    found = [(rule.verdict, _told(rule, rules)) for rule in _first_of_each_source(rules, part.fits_or_reaches)]
+    found = [(rule.verdict, _told(rule, rules)) for rule in _first_of_each_source(rules, part.decider(rules))]
     if found:
         return _strictest(found) or found[0]
     return _without_rule(part.tool, policy)
@@ -281,11 +267,25 @@ class Case:
             return False
         return self._settings_fit(rule) and self._arguments_fit(rule, covers)
 
-    def fits_or_reaches(self, rule: Approval) -> bool:
-        return self.fits(rule) or (rule.verdict != "allow" and self.reaches(rule) is True)
+    def decider(self, rules: tuple[Approval, ...]) -> Callable[[Approval], bool]:
+        """Whether a rule is about this, or about something a command line may reach that no earlier rule allows."""
 
-    def reaches(self, rule: Approval) -> bool | None:
-        """Whether a command line may reach what a rule forbids; `None` when that cannot be told."""
+        def decides(rule: Approval) -> bool:
+            if self.fits(rule):
+                return True
+            if rule.verdict == "allow":
+                return False
+            mine = [one for one in rules if one.source == rule.source]
+            allowing = [one for one in mine[: mine.index(rule)] if one.verdict == "allow"]
+            return self.reaches(rule, allowing) is True
+
+        return decides
+
+    def reaches(self, rule: Approval, allowing: Sequence[Approval] = ()) -> bool | None:
+        """Whether a command line may reach what a rule forbids; `None` when that cannot be told.
+
+        What one of the rules in `allowing` is about is left out.
+        """
         reach = self._reach
         if reach is None or rule.server is not None or rule.arguments:
             return False
@@ -297,7 +297,11 @@ class Case:
             return False
         if not self._settings_fit(rule) or (rule.command is not None and not self._command_fits(rule, rule.command)):
             return False
-        answers = {reaches(rule, effect, self._root) for effect in reach.effects}
+        answers = {
+            reaches(rule, effect, self._root)
+            for effect in reach.effects
+            if not any(allows(one, effect, self._root) for one in allowing)
+        }
         return True if True in answers else None if None in answers else False
 
     def unclear(self, rules: Iterable[Approval]) -> str | None:
@@ -420,6 +424,8 @@ class Case:
     def _named_paths(self) -> list[str]:
         if self._given_paths is not None:
             return self._given_paths
+        if self._arguments is not None and isinstance(self._workspace, Folder):
+            return list(_texts_in(self._arguments))  # nobody knows which of them its program takes for a path
         return self._text(*self._fields.path) if self._arguments is None else self._text(*_PATHS)
 
     @cached_property
@@ -427,6 +433,8 @@ class Case:
         from dragoman.tools.web import host_of
 
         urls = self._text(*self._fields.url) if self._arguments is None else self._text(*_URLS)
+        if self._arguments is not None and isinstance(self._workspace, Folder):
+            urls = [text for text in _texts_in(self._arguments) if "://" in text]
         return [host_of(url) for url in urls]
 
     @cached_property
@@ -468,6 +476,20 @@ class Case:
             return [normpath(path)]  # it leads out, or nowhere: the tool will say so
         root = getattr(workspace, "root", None)
         return [inside] if root is None else [inside, normpath(join(str(root), inside))]
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Every text in the arguments of a call that may be a name."""
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, str):
+            if one and len(one) < 4096 and not any(mark in one for mark in "\n\0"):
+                yield one
+        elif isinstance(one, dict):
+            todo += one.values()
+        elif isinstance(one, list | tuple):
+            todo += one
 
 
 def _at_home(path: str) -> str:

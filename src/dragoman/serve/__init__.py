@@ -1,1 +1,1 @@
-"""What is shared with other programs over a socket: the gateway, and event streams for front ends."""
+"""What is shared with other programs: the gateway, hooks of coding agents, event streams for front ends."""

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from .folder import Folder as Folder
 from .line_effects import Effect as Effect
 from .reach import Reach as Reach, reach_of as reach_of
-from .text_patterns import ANY as ANY, can_match as can_match, is_certain as is_certain, is_computed as is_computed
+from .text_patterns import (
+    ANY as ANY,
+    ONE as ONE,
+    STAR as STAR,
+    can_match as can_match,
+    is_certain as is_certain,
+    is_computed as is_computed,
+)

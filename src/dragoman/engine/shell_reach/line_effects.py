@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from .text_patterns import ANY, is_certain, is_computed
 
-Verb = Literal["read", "list", "write", "delete", "fetch", "mention"]
+Verb = Literal["read", "list", "write", "move", "delete", "fetch", "mention"]
 
 
 class Effect(NamedTuple):

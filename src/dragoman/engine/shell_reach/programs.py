@@ -437,7 +437,7 @@ def _copying(*, moves: bool) -> Handler:
         for name in names:
             walk.touch("read", name, state, tree=True)
             if moves:
-                walk.touch("delete", name, state, tree=True)
+                walk.touch("move", name, state, tree=True)
         for target in targets:
             walk.touch("write", target, state)
             for name in names:

@@ -1,0 +1,77 @@
+"""Copilot CLI's hooks: two forms, by how the name of the event is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from dragoman.model.calls import NativeCall
+
+from .client import Answer, Asked, Decision, HookClient, Stage, UnknownPayload, text_of, to_json
+
+
+class Copilot(HookClient):
+    name, title, dialect, asks = "copilot", "Copilot CLI", "copilot", True
+    stages = {
+        **HookClient.stages,
+        "preToolUse": "before",
+        "permissionRequest": "permission",
+        "postToolUse": "after",
+        "userPromptSubmitted": "prompt",
+        "agentStop": "stop",
+        "subagentStop": "stop",
+    }
+
+    def read(self, payload: Mapping[str, Any], event: str | None) -> Asked:
+        """`preToolUse` names no event and has `toolName` and `toolArgs` (1.0.102); `PreToolUse` is as Claude Code's."""
+        if "hook_event_name" in payload:
+            asked = super().read(payload, event)
+            return msgspec.structs.replace(asked, dialect="claude_code")
+        named = text_of(payload, "hookName") or event or ("preToolUse" if "toolName" in payload else None)
+        if named is None:
+            raise UnknownPayload("it names no event and no tool")
+        stage = self.stages.get(named, "other")
+        calls = (self.call(payload),) if stage in ("before", "permission") else ()
+        return Asked(
+            client=self.name,
+            event=named,
+            stage=stage,
+            calls=calls,
+            cwd=text_of(payload, "cwd"),
+            agent=text_of(payload, "agentType", "agentId"),
+            session=text_of(payload, "sessionId"),
+        )
+
+    def call(self, payload: Mapping[str, Any]) -> NativeCall:
+        """A call in either form."""
+        if "hook_event_name" in payload:
+            return super().call(payload)
+        name = payload.get("toolName")
+        given = payload.get("toolArgs", payload.get("toolInput"))
+        if isinstance(given, str):
+            given = _parsed(given)
+        if not isinstance(name, str) or not isinstance(given, dict | str):
+            raise UnknownPayload("it has no toolName, or no toolArgs")
+        return NativeCall("", name, given)
+
+    def answer(self, stage: Stage, event: str, decision: Decision) -> Answer:
+        """The decision at the top, for the form that names no event."""
+        if event[:1].isupper() or decision.verdict == "pass" or stage not in ("before", "permission"):
+            return super().answer(stage, event, decision)
+        if stage == "permission":
+            if decision.verdict == "ask":
+                return Answer()
+            return Answer(to_json({"behavior": decision.verdict, "message": decision.reason}))
+        return Answer(to_json({"permissionDecision": decision.verdict, "permissionDecisionReason": decision.reason}))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+CLIENT = Copilot()

@@ -1,0 +1,169 @@
+"""What is decided about the calls of a payload, and by which rule."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from posixpath import join
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from dragoman.engine import Approval, ToolPolicy, verdict_on
+from dragoman.engine.shell_reach import Folder
+from dragoman.model import operations as op
+from dragoman.model.calls import Call, NativeCall
+from dragoman.model.effects import fields_of
+
+from .client import Asked, Decision
+from .default_rules import PROTECTED, SOURCE
+
+if TYPE_CHECKING:
+    from dragoman.config import Configuration
+    from dragoman.model.operation_base import Kind
+
+    from .client import HookClient
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A client's tool as rules see it."""
+
+    name: str
+    mcp: tuple[str, str] | None = None
+    kind: Kind | None = None
+    approval: Literal["never", "always", "policy"] = "policy"
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """What holds for the calls of other clients: the user's rules, and what is decided where no rule can tell."""
+
+    policy: ToolPolicy
+    unknown_payloads: Literal["deny", "pass"] = "deny"
+
+
+def rules_of(configuration: Configuration) -> Rules:
+    """The rules of the user's own settings. No project's file has a part in them."""
+    settings = configuration.settings
+    policy = ToolPolicy.from_settings(settings)
+    stated = configuration.is_set("policy.approval")
+    protection = tuple(Approval("deny", kind="write", path=glob, source=SOURCE) for glob in PROTECTED)
+    policy = msgspec.structs.replace(
+        policy.reading_allowed() if stated else policy,
+        default=settings.policy.approval if stated else "allow",
+        approval=(*(protection if settings.hook.protect else ()), *policy.approval),
+        unknown_commands=settings.hook.unknown_commands,
+    )
+    return Rules(policy, settings.hook.unknown_payloads)
+
+
+def decide(asked: Asked, client: HookClient, rules: Rules) -> Decision:
+    """The strictest decision on any call of a payload."""
+    decisions = [_on_call(native, asked, client, rules.policy) for native in asked.calls]
+    return max(decisions, key=lambda one: _STRICTNESS[one.verdict], default=Decision("pass"))
+
+
+_STRICTNESS: Final = {"pass": 0, "allow": 0, "ask": 1, "deny": 2}
+
+
+def _on_call(native: NativeCall, asked: Asked, client: HookClient, policy: ToolPolicy) -> Decision:
+    return decide_on(tuple(operations_of(native, asked, client)), native, asked, client, policy)
+
+
+def decide_on(
+    meant: tuple[op.Operation, ...], native: NativeCall, asked: Asked, client: HookClient, policy: ToolPolicy
+) -> Decision:
+    """The decision on what a call means."""
+    place = asked.cwd if asked.cwd and os.path.isabs(asked.cwd) else os.getcwd()
+    root = _project_of(place)
+    operations = tuple(_from_place(one, place) for one in meant)
+    tools = tuple(_tool_of(one, native) for one in operations)
+    policy = msgspec.structs.replace(policy, agent=asked.agent)
+    call = Call(native.id, operations, native)
+    verdict, rule = verdict_on(call, tools, policy, Folder(root, os.path.expanduser("~")))
+    if verdict == "allow" and rule is None:
+        unread = any(isinstance(one, op.Unrecognised) for one in operations)
+        if not unread or policy.unknown_commands == "allow":
+            return Decision("pass")
+        verdict, rule = policy.unknown_commands, f"it is not known what the tool {native.name} does"
+    if verdict == "ask" and not client.asks:
+        reason = f"{rule}; this needs the user's approval, and {client.title} cannot ask for it here"
+        return Decision("deny", _said(reason), rule)
+    return Decision(verdict, _said(rule or "it is allowed"), rule)
+
+
+def _said(reason: str) -> str:
+    """A reason as the model reads it."""
+    return f"Not allowed by dragoman: {reason}. Do not try it in another way; tell the user what you wanted to do."
+
+
+def _project_of(place: str) -> str:
+    """The folder of the work: what the client says it is, if the current folder is in it."""
+    for name in ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "FACTORY_PROJECT_DIR"):
+        folder = os.environ.get(name)
+        if folder and os.path.isabs(folder):
+            real, here = os.path.realpath(folder), os.path.realpath(place)
+            if here == real or here.startswith(f"{real.rstrip('/')}/"):
+                return folder
+    return place
+
+
+def operations_of(native: NativeCall, asked: Asked, client: HookClient) -> Iterator[op.Operation]:
+    """What a call means. A tool that is not known is `Unrecognised`, never skipped."""
+    arguments = native.arguments if isinstance(native.arguments, dict) else {"text": native.arguments}
+    served = _served(native.name, asked.server)
+    if served is not None:
+        yield op.CallMcpTool(*served, arguments)
+        return
+    from dragoman.registry import DIALECTS
+
+    call = DIALECTS[asked.dialect or client.dialect].read_call(native)
+    if call.failure is not None or not call.operations:
+        yield op.Unrecognised(native.name, arguments)
+        return
+    for operation in call.operations:
+        yield operation
+        if isinstance(operation, op.RunCommand) and "*** Begin Patch" in operation.command:
+            yield from _patched(operation.command)
+
+
+def _served(name: str, server: str | None) -> tuple[str | None, str] | None:
+    """The MCP server of a call and its tool there."""
+    if name.startswith("mcp__"):
+        named, _, tool = name.removeprefix("mcp__").partition("__")
+        if server is not None and name.startswith(f"mcp__{server}__"):
+            return server, name.removeprefix(f"mcp__{server}__")
+        return server or named, tool
+    if "___" in name:
+        named, _, tool = name.partition("___")
+        return named, tool
+    return (server, name.removeprefix(f"mcp_{server}_")) if server is not None else None
+
+
+_PATCHED: Final = re.compile(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+
+
+def _patched(command: str) -> Iterator[op.Operation]:
+    """The files of a patch that is written into a command line."""
+    for verb, path in _PATCHED.findall(command):
+        yield op.DeleteFile(path) if verb == "Delete File" else op.EditFile(path, ())
+
+
+def _tool_of(operation: op.Operation, native: NativeCall) -> Tool:
+    if isinstance(operation, op.CallMcpTool):
+        return Tool(native.name, mcp=(operation.server or "", operation.tool))
+    named = isinstance(operation, op.Unrecognised | op.CallFunction | op.SteerClient)
+    return Tool(native.name if named else str(operation.__struct_config__.tag))
+
+
+def _from_place(operation: op.Operation, place: str) -> op.Operation:
+    """An operation whose paths begin at the root of the machine."""
+    changes: dict[str, Any] = {}
+    if hasattr(operation, "cwd"):
+        changes["cwd"] = join(place, operation.cwd or "")
+    if not isinstance(operation, op.CallMcpTool | op.CallFunction | op.Unrecognised):
+        for name in fields_of(operation).path:
+            value = getattr(operation, name)
+            if isinstance(value, str) and not value.startswith("~"):
+                changes[name] = join(place, value)
+    return msgspec.structs.replace(operation, **changes) if changes else operation

@@ -1,0 +1,38 @@
+"""Files that switch hooks off, or change what they run: no call may write them, whatever other rules say.
+
+Seen to switch off the user's own hooks from a project's folder: Claude Code 2.1.325, Codex 0.166.0, Gemini CLI 0.61.0
+and Qwen Code 0.24.4. The others are where these clients keep their hooks.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+PROTECTED: Final = (
+    "*.claude/settings*.json",
+    "*.claude/hooks/*",
+    "*.codex/config.toml",
+    "*.codex/hooks*",
+    "*.codex/requirements.toml",
+    "*.gemini/settings.json",
+    "*.qwen/settings.json",
+    "*.copilot/settings*.json",
+    "*.copilot/hooks/*",
+    "*.github/hooks/*",
+    "*.github/copilot/settings*.json",
+    "*.factory/settings*.json",
+    "*.factory/hooks*",
+    "*.cline/hooks/*",
+    "*.clinerules/hooks/*",
+    "*Cline/Hooks/*",
+    "*.cursor/hooks*",
+    "*.agents/plugins/*",
+    "*.opencode/plugin*",
+    "*opencode/plugin*",
+    "*opencode.json*",
+    "*.pi/extensions/*",
+    "*.pi/agent/extensions/*",
+    "*dragoman/config.toml",
+)
+"""Globs of a rule: `*` also matches `/`."""
+SOURCE: Final = "the protection of hooks"

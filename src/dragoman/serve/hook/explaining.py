@@ -1,0 +1,39 @@
+"""What would be decided about a command line, and what the line may reach."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from dragoman.engine.shell_reach import reach_of
+from dragoman.model import operations as op
+from dragoman.model.calls import NativeCall
+
+from .answering import own_rules
+from .client import Asked, Decision
+from .clients import client_named
+from .deciding import decide_on
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """A decision on a command line. In a target `…` is what cannot be known."""
+
+    decision: Decision
+    effects: tuple[tuple[str, str], ...]
+    unknown: tuple[str, ...]
+
+
+def explained(line: str, client: str, cwd: str) -> Explained:
+    """What is decided about a line that a client would run in a folder."""
+    speaks = client_named(client)
+    asked = Asked(client=client, event="", stage="before", calls=(NativeCall("", "", {}),), cwd=cwd)
+    decision = decide_on((op.RunCommand(line),), asked.calls[0], asked, speaks, own_rules().policy)
+    reach = reach_of(line, cwd, os.path.expanduser("~"))
+    effects = dict.fromkeys((one.verb, _shown(one.target) + ("/…" if one.tree else "")) for one in reach.effects)
+    return Explained(decision, tuple(effects), reach.unknown)
+
+
+def _shown(target: str) -> str:
+    """A target with the marks of `engine/shell_reach/text_patterns.py` as people write them."""
+    return target.translate({0xF8F0: "…", 0xF8F1: "*", 0xF8F2: "?"})

@@ -1,0 +1,27 @@
+"""Gemini CLI's hooks: events of its own, and a decision at the top of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .client import Answer, Decision, HookClient, Stage, text_of, to_json
+
+
+class GeminiCli(HookClient):
+    name, title, dialect = "gemini_cli", "Gemini CLI", "gemini_cli"
+    stages = {"BeforeTool": "before", "AfterTool": "after", "BeforeAgent": "prompt", "AfterAgent": "stop"}
+
+    def server(self, payload: Mapping[str, Any]) -> str | None:
+        """Gemini CLI 0.61 adds `mcp_context`."""
+        context = payload.get("mcp_context")
+        return text_of(context, "server_name") if isinstance(context, dict) else None
+
+    def answer(self, stage: Stage, event: str, decision: Decision) -> Answer:
+        """The decision at the top; `ask` would wait for ever where nobody is (0.61, headless)."""
+        if decision.verdict == "pass" or stage != "before":
+            return Answer()
+        return Answer(to_json({"decision": decision.verdict, "reason": decision.reason}))
+
+
+CLIENT = GeminiCli()

@@ -1,0 +1,28 @@
+"""Goose's hooks. 1.34.0 runs a call whatever a hook says; later versions take a denial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from .client import Answer, Asked, Decision, HookClient, Stage, text_of, to_json
+
+
+class Goose(HookClient):
+    name, title, dialect = "goose", "Goose", "goose"
+
+    def read(self, payload: Mapping[str, Any], event: str | None) -> Asked:
+        """The event is under `event` and the folder under `working_dir` (1.34.0)."""
+        named = {**payload, "hook_event_name": payload.get("event") or event}
+        return msgspec.structs.replace(super().read(named, event), cwd=text_of(payload, "working_dir", "cwd"))
+
+    def answer(self, stage: Stage, event: str, decision: Decision) -> Answer:
+        """Only a denial can be said."""
+        if decision.verdict == "deny" and stage == "before":
+            return Answer(to_json({"decision": "block", "reason": decision.reason}))
+        return Answer()
+
+
+CLIENT = Goose()

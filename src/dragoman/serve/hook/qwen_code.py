@@ -1,0 +1,12 @@
+"""Qwen Code's hooks."""
+
+from __future__ import annotations
+
+from .client import HookClient
+
+
+class QwenCode(HookClient):
+    name, title, dialect, asks = "qwen_code", "Qwen Code", "qwen_code", True
+
+
+CLIENT = QwenCode()
