@@ -289,7 +289,7 @@ def compare_result(scripted: dict[str, Any], answered: Answered, truth: Truth, r
             and not is_picture(arguments)
             and "characters cut …]" not in text
         ):
-            holds = isinstance(outcome, (*allowed, out.Failure, out.UnknownOutcome)) or is_bare(arguments)
+            holds = isinstance(outcome, (*allowed, out.Failure, out.UnknownOutcome)) or is_bare(arguments, text)
             compared.fact("typed", holds=holds, what=shown)
         for what, holds in claims(operation, outcome, truth):
             compared.fact(what, holds=holds, what=shown)
@@ -311,11 +311,11 @@ def is_refused(outcomes: tuple[Outcome, ...]) -> bool:
     return any(isinstance(one, out.Failure) and one.kind == "unknown_tool" for one in outcomes)
 
 
-def is_bare(arguments: Any) -> bool:
-    """A search in one file without numbers gives lines that nothing tells apart from those around them; a notebook is
-    told as a text of the client's own."""
+def is_bare(arguments: Any, text: str) -> bool:
+    """A search without numbers gives lines that nothing tells apart from those around them; a notebook is told as a
+    text of the client's own."""
     said = json.dumps(arguments)
-    return '"-n": false' in said or ".ipynb" in said
+    return '"-n": false' in said or ".ipynb" in said or "│----" in text
 
 
 def is_picture(arguments: Any) -> bool:

@@ -250,7 +250,6 @@ def test_an_error_of_the_api_is_one(tmp_path: Path) -> None:
         lines({"sessionId": "s", "messages": [{"role": "user", "content": "x"}]}),
         lines({"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "x"}}),
         lines([{"role": "user", "parts": [{"text": "x"}]}]),
-        lines({"type": "init", "timestamp": "t", "session_id": "s", "model": "gemini-2.5-pro"}),
         lines({"messages": [{"type": ["user"]}], "sessionId": "s"}),
         b"",
     ],

@@ -16,6 +16,10 @@ from dragoman.model.json_text import converted, json_text, read_json
 # ── failures ─────────────────────────────────────────────────────────────────
 
 
+_SERVER_FAILED = "Error:\n"
+"""How the failure of a server's tool is introduced (2.14.0)."""
+
+
 class ClineFailures(FailuresInWords):
     """A call that was refused is one error; one that was tried tells it where the result would stand."""
 
@@ -34,6 +38,8 @@ class ClineFailures(FailuresInWords):
         told = decoded(text)
         if isinstance(told, dict) and told.keys() == {"error"} and isinstance(told["error"], str):
             return out.Failure(self.kind(told["error"]), told["error"])
+        if text.startswith(_SERVER_FAILED) and any(isinstance(one, op.CallMcpTool) for one in call.operations):
+            return out.Failure("failed", text.removeprefix(_SERVER_FAILED))
         return out.Failure(self.kind(text), text) if native.is_error else None
 
 

@@ -35,7 +35,7 @@ _RAN = re.compile(
 )
 _RUNS = re.compile(
     r"(?:Command is still running|(?P<late>Command timed out after|The command was terminated after exceeding)).*?"
-    r"(?:Here's the output so far:\n(?P<printed>.*))?",
+    r"(?:(?:Here's the output so far|\nOutput so far):\n(?P<printed>.*))?",
     re.DOTALL,
 )
 _SAVED = re.compile(r"The (?:content was|updated content, [^\n]*? has been) successfully saved to [^\n]*?\.(?=\s|$)")
@@ -169,7 +169,7 @@ class ReadFileBefore(InWords[op.ReadFile]):
         headed, counted = _HEADED.fullmatch(told.text), _SHOWN_LINES.search(told.text)
         if headed is not None and headed["failed"] is not None:
             return out.Failure("failed", headed["failed"])
-        if self.path is None or told.text.startswith(_NO_FILE):
+        if self.path is None or told.text.startswith(_NO_FILE) or told.text == "Successfully read image":
             return told
         body = headed["lines"] if headed is not None else told.text[: counted.start()] if counted else told.text
         lines = unnumbered(body, r" ?\| ?")
@@ -308,6 +308,12 @@ class SearchFiles(InWords[op.SearchText]):
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.SearchText(self.regex, path=self.path, include=self.file_pattern or None),)
+
+    def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
+        """That there was no match; lines that match are told without numbers, among those around them."""
+        told = super().to_outcome(operation, native)
+        is_none = isinstance(told, out.TextOutcome) and told.text.strip() == "Found 0 results."
+        return out.MatchesOutcome(()) if is_none else told
 
 
 class ListFiles(InWords[op.ListDirectory | op.FindFiles]):

@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 import msgspec
 
 from dragoman.generated import function
-from dragoman.model import Call, NativeCall, NativeResult, events as ev
+from dragoman.model import (
+    Call,
+    DoneOutcome,
+    Failure,
+    NativeCall,
+    NativeResult,
+    Outcome,
+    Result,
+    TextOutcome,
+    events as ev,
+)
 from dragoman.registry import DIALECTS, FORMATS
 
 if TYPE_CHECKING:
@@ -141,6 +151,20 @@ class Normaliser:
         if duration is not None:
             result = msgspec.structs.replace(result, duration=duration)
         return self._make_returned(place, result, id)
+
+    def displayed(self, place: Standing, native: NativeResult) -> ev.ToolReturned:
+        """A result as the client shows it to a person, which is not what the model was given: a text or a failure."""
+        id = native.call_id
+        call = self.calls.get(id)
+        text = native.content if isinstance(native.content, str) else ""
+        outcome: Outcome = TextOutcome(text) if text else DoneOutcome()
+        if native.is_error:
+            asked = call or Call(id, (), NativeCall(id, native.name or "", {}))
+            outcome = self.at(place.version).failures.understand(asked, native) or Failure("failed", text)
+        self.heard.pop(id, None)
+        self.returned_ids.add(id)
+        outcomes = (outcome,) * max(1, len(call.operations) if call is not None else 1)
+        return self._make_returned(place, Result(id, outcomes, native=native), id)
 
     def _forget(self, but: int) -> None:
         """A log may have more calls than memory should hold, and hardly one is answered twice, long after."""

@@ -20,10 +20,19 @@ from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_below, files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
+from dragoman.model.calls import Content
 from dragoman.model.json_text import read_json
 from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
 
-from .parts.cline_task import SAID, SHOWN, TaskReader, recognise as recognise_task
+from .parts.cline_stream import StreamReader, is_printed
+from .parts.cline_task import (
+    SAID,
+    SHOWN,
+    TaskReader,
+    TaskStreamReader,
+    is_printed_task,
+    recognise as recognise_task,
+)
 
 CLIENT = "cline"
 
@@ -37,6 +46,10 @@ _CUT_TASK = re.compile(
     rb'\s*\[\s*\{\s*(?:"role"\s*:\s*"user".{0,200}?"<task>|"ts"\s*:\s*\d+\s*,\s*"type"\s*:\s*"(?:say|ask)")', re.DOTALL
 )
 _CUT_DOCUMENT = re.compile(rb'\s*\{.{0,200}?"agent"\s*:.{0,400}?"sessionId"\s*:.{0,400}?"origin"\s*:\s*\{', re.DOTALL)
+_PRINTED = re.compile(rb'\{\s*"ts"\s*:\s*"[^"]*"\s*,\s*"type"\s*:\s*"(?:hook_event|agent_event|run_result)"')
+_PRINTED_TASK = re.compile(rb'\{\s*(?:"type"\s*:\s*"task_started"|"ts"\s*:\s*\d+\s*,\s*"type"\s*:\s*"(?:say|ask)")')
+_ENOUGH = 256
+"""Bytes that tell a stream from a document."""
 _WRAPPED = re.compile(r'<user_input mode="([^"]*)">(.*)</user_input>', re.DOTALL)
 _SAID_IN_PIECES = frozenset({"text", "image"})
 
@@ -52,6 +65,8 @@ class Cline(LogFormat):
         document = sample.document
         if isinstance(document, list):
             return recognise_task(document)
+        if document is None and (is_printed(sample.records) or is_printed_task(sample.records)):
+            return 0.9
         if not isinstance(document, dict):
             cut = document is None and (_CUT_DOCUMENT.match(sample.head) or _CUT_TASK.match(sample.head))
             return 0.6 if cut else 0.0
@@ -110,7 +125,22 @@ class _Either(EitherReader):
         first = begin.lstrip(b"\xef\xbb\xbf \t\r\n")
         if not first and not (is_whole and begin.strip()):
             return None
-        return TaskReader(self._path, CLIENT) if first.startswith(b"[") else _Reader(self._path)
+        if first.startswith(b"["):
+            return TaskReader(self._path, CLIENT)
+        line, line_ended, _ = first.partition(b"\n")
+        if not line_ended and len(begin) < _ENOUGH and not is_whole:
+            return None
+        if _PRINTED_TASK.match(line):
+            return TaskStreamReader(self._path, CLIENT)
+        return _StreamReader(self._path) if _PRINTED.match(line) else _Reader(self._path)
+
+
+class _StreamReader(StreamReader):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, CLIENT)
+
+    def content(self, output: Any) -> Content:
+        return _content(output)
 
 
 class _Reader(DocumentReader):

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sample, decoded
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
@@ -46,6 +46,8 @@ class Continue(LogFormat):
         if not isinstance(document, dict):
             is_cut = document is None and _CUT_DOCUMENT.match(sample.head) is not None
             return 0.6 if is_cut else 0.0
+        if _is_printed(document):
+            return 0.5  # three common words, and nothing else
         history = document.get(_LISTED)
         if not isinstance(document.get("sessionId"), str) or not isinstance(history, list):
             return 0.0
@@ -83,10 +85,20 @@ class _Reader(DocumentReader):
     def close(self) -> list[ev.AnyEvent]:
         data = self._pieces.take()
         pieces = pieces_of(data, _LISTED)
+        if pieces is None and _is_printed(printed := decoded(data)):
+            return list(self._printed(printed, ev.Source(self.path, 0, len(data))))
         if pieces is None:
             reason = "a document without a history"
             return [self.normaliser.unreadable(ev.Source(self.path, 0, len(data)), reason)] if data.strip() else []
         return self.read_pieces(data, pieces)
+
+    def _printed(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
+        """What `cn -p --format json` prints: the last words alone, of a session it does not name."""
+        place = self._place("printed", source)
+        yield self.normaliser.event(ev.SessionStarted, place)
+        yield self.normaliser.event(ev.ModelSaid, place, text=value["response"])
+        reason = {"success": "completed", "error": "failed"}.get(value["status"], "unknown")
+        yield self.normaliser.event(ev.SessionEnded, place, reason=reason, message=as_text(value.get("note")))
 
     def document_ended(self, source: ev.Source) -> ev.AnyEvent:
         return self.normaliser.event(ev.ClientNoted, self._place("end", source), name="document/end")
@@ -219,6 +231,16 @@ class _Reader(DocumentReader):
 
 
 # ── values ───────────────────────────────────────────────────────────────────
+
+
+def _is_printed(document: Any) -> bool:
+    """Whether a document is all that `cn -p --format json` prints (1.5.11 to 1.5.47)."""
+    return (
+        isinstance(document, dict)
+        and {"response", "status"} <= document.keys() <= {"response", "status", "note"}
+        and isinstance(document["response"], str)
+        and isinstance(document["status"], str)
+    )
 
 
 def _begun(index: Path, session: str | None) -> int | str | None:

@@ -3,6 +3,7 @@
 The list of all prompts (`logs.json`) is read where it is named, and so is what the user saved of a session (`/chat
 save`, `/chat share`) where the format is named too: they are not looked for, for they say again what a session says. A
 sub-agent's conversation stands in a folder named by its parent's session. The client's version is nowhere in it.
+What the client prints (`-o stream-json`) is read too: see `gemini_stream`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dragoman.logs.base.format import LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.format import EitherReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.listing import files_below
 
 from .parts.gemini_chat import ChatReader
+from .parts.gemini_stream import StreamReader, is_printed
 
 CLIENT = "gemini_cli"
 
 _TYPES = frozenset({"user", "gemini", "model", "info", "warning", "error"})
+_PRINTED = re.compile(rb'\s*\{\s*"type"\s*:\s*"init"')
+_ENOUGH = 64
+"""Bytes that tell which of the two a file is."""
 _CUT_DOCUMENT = re.compile(rb'\s*\{\s*"sessionId"\s*:.*?"projectHash"\s*:.*?"messages"\s*:\s*\[', re.DOTALL)
 
 
@@ -35,6 +40,8 @@ class GeminiCli(LogFormat):
             return _document(sample.document)
         if isinstance(sample.document, list):
             return 0.8 if _lists_prompts(sample.document) else 0.0
+        if is_printed(sample.records):
+            return 0.9
         records = [record for record in sample.records if isinstance(record, dict)]
         if any(_is_header(record) for record in records):
             return 0.95
@@ -56,7 +63,26 @@ class GeminiCli(LogFormat):
                 yield path
 
     def reader(self, path: Path) -> LogReader:
-        return ChatReader(path, CLIENT)
+        return _Either(path)
+
+
+class _Either(EitherReader):
+    """Reads a conversation, or what was printed: that begins with `init`."""
+
+    def choose(self, begin: bytes, *, is_whole: bool) -> LogReader | None:
+        if len(begin) < _ENOUGH and not is_whole:
+            return None
+        return _Stream(self._path) if _PRINTED.match(begin) else _Chat(self._path)
+
+
+class _Chat(ChatReader):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, CLIENT)
+
+
+class _Stream(StreamReader):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, CLIENT)
 
 
 def _document(document: dict[str, Any]) -> float:

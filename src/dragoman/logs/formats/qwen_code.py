@@ -21,6 +21,7 @@ from dragoman.model import DoneOutcome, Failure, NativeCall, NativeResult, Resul
 from dragoman.model.json_values import as_integer, as_object, as_text
 
 from .parts.gemini_chat import ChatReader, call_of, media_of, parts_of, result_of, said, usage_of
+from .parts.qwen_stream import StreamReader, is_printed
 
 CLIENT = "qwen_code"
 
@@ -69,6 +70,8 @@ class QwenCode(LogFormat):
             return _document(sample)
         if sample.document is None and _CUT_DOCUMENT.match(sample.head):
             return 0.6
+        if is_printed(sample.records):
+            return 0.95
         records = [
             record for record in sample.records if isinstance(record, dict) and str(record.get("type")) in _TYPES
         ]
@@ -122,7 +125,14 @@ class _Either(EitherReader):
         first, line_ended, _ = start.partition(b"\n")
         is_open = bool(line_ended) and first.rstrip().endswith((b"{", b","))
         is_document = is_open or (b'"projectHash"' in first and b'"uuid"' not in first)
+        if b'"session_id"' in first and b'"sessionId"' not in first:
+            return _Stream(self._path)
         return ChatReader(self._path, CLIENT) if is_document else _Reader(self._path)
+
+
+class _Stream(StreamReader):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, CLIENT)
 
 
 class _Spawn(msgspec.Struct):

@@ -112,6 +112,11 @@ def _is_shown(record: dict[str, Any]) -> bool:
     return kind in ("say", "ask") and isinstance(record.get(str(kind)), str) and isinstance(record.get("ts"), int)
 
 
+_SEEN: Final = "Successfully read image"
+_COUNTS_CACHE: Final = "openai"
+"""The provider for servers of OpenAI's kind: its prompt counts what the cache gave (2.14.0). Others leave that out."""
+
+
 class TaskReader(LinesReader):
     """Reads either of the two lists."""
 
@@ -236,7 +241,8 @@ class TaskReader(LinesReader):
         metrics = as_object(value.get("metrics"))
         tokens = as_object(metrics.get("tokens"))
         if tokens and not self._is_counted:
-            usage, cost = _usage_beside(tokens), _cost(metrics.get("cost"))
+            counts_cache = as_object(value.get("modelInfo")).get("providerId") == _COUNTS_CACHE
+            usage, cost = _usage_beside(tokens, counts_cache=counts_cache), _cost(metrics.get("cost"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=model, cost=cost)
 
     def _of_a_server(self, called: ev.ToolCalled) -> ev.ToolCalled:
@@ -273,9 +279,14 @@ class TaskReader(LinesReader):
         self._was_answered = True
         result: tuple[str, list[str | Media]] | None = None
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else as_objects(content)
+        before: list[Media] = []
+        """Pictures that stand before the sentence about them, which makes them a result (2.14.0)."""
         for block in blocks:
             text, picture = as_text(block.get("text")), _media(block)
             name, rest = (None, "") if text is None else _answered(text)
+            if before and not (name is not None and rest == _SEEN):
+                yield self.normaliser.event(ev.UserSaid, place, text="", media=tuple(before))
+                before = []
             ends = text is not None and (name is not None or _BY_CLIENT.match(text) or _BY_USER.fullmatch(text.strip()))
             if ends and result is not None:
                 yield self._returned(*result, place)
@@ -285,15 +296,18 @@ class TaskReader(LinesReader):
                 self._waiting = [one for one in self._waiting if one[1] != native.call_id]
                 yield self.normaliser.returned(place, native)
             elif text is not None and name is not None:
-                result = (name, [rest] if rest else [])
+                result = (name, [*([rest] if rest else []), *before])
+                before = []
             elif result is not None and (text is not None or picture is not None):
                 result[1].append(picture if text is None else text)  # type: ignore[arg-type]
             elif text is not None:
                 yield from self._told(text, place)
             elif picture is not None:
-                yield self.normaliser.event(ev.UserSaid, place, text="", media=(picture,))
+                before.append(picture)
             else:
                 yield self.normaliser.event(ev.ClientNoted, place, name=f"block/{block.get('type')}")
+        if before:
+            yield self.normaliser.event(ev.UserSaid, place, text="", media=tuple(before))
         if result is not None:
             yield self._returned(*result, place)
 
@@ -322,9 +336,12 @@ class TaskReader(LinesReader):
         kind = str(value["type"])
         what, text = as_text(value.get(kind)), as_text(value.get("text")) or ""
         if what == "api_req_started":
-            model = as_text(as_object(value.get("modelInfo")).get("modelId")) or self._model
-            self._model = model
-            yield from self._asked(_decoded(text), model, place)
+            about = as_object(value.get("modelInfo"))
+            self._model = model = as_text(about.get("modelId")) or self._model
+            facts = _decoded(text)
+            if about.get("providerId") == _COUNTS_CACHE:
+                facts = {**facts, "apiProtocol": "openai"}
+            yield from self._asked(facts, model, place)
         elif what in _COUNTED and _usage(facts := _decoded(text)).total:
             usage, cost = _usage(facts), _cost(facts.get("cost"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=self._model, cost=cost)
@@ -368,6 +385,31 @@ class TaskReader(LinesReader):
         elif facts.get("cancelReason") is not None:
             message = failed or "the model's reply failed"
             yield self.normaliser.event(ev.ErrorOccurred, place, message=message, code=as_text(facts["cancelReason"]))
+
+
+def is_printed_task(records: tuple[Any, ...]) -> bool:
+    """Whether these records are what `cline --json` printed of a task (2.14.0): what the user saw, line by line."""
+    told = [as_object(record) for record in records]
+    return bool(told) and all(one.get("type") == "task_started" or _is_shown(one) for one in told)
+
+
+class TaskStreamReader(TaskReader):
+    """Reads what was printed of a task: its records are those of what the user saw."""
+
+    def __init__(self, path: Path, client: str) -> None:
+        super().__init__(path, client)
+        self._is_alone = True
+        self._is_counted = True
+
+    feed = LinesReader.feed
+    close = LinesReader.close
+
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
+        if as_object(value).get("type") == "task_started":
+            self._session = as_text(value.get("taskId")) or self._session
+            yield self._started(source)
+        else:
+            yield from super().record(value, source)
 
 
 class _Shown:
@@ -483,9 +525,11 @@ def _usage(facts: dict[str, Any]) -> Usage:
     )
 
 
-def _usage_beside(tokens: dict[str, Any]) -> Usage:
+def _usage_beside(tokens: dict[str, Any], *, counts_cache: bool) -> Usage:
     """Tokens as the reply itself has them: what the cache gave and took is one number, most of it given."""
     prompt, answer, cached = (as_integer(tokens.get(key)) for key in ("prompt", "completion", "cached"))
+    if counts_cache and prompt is not None:
+        prompt = max(0, prompt - (cached or 0))
     return Usage(input_tokens=prompt, cached_read_tokens=cached, output_tokens=answer)
 
 
