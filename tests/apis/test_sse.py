@@ -50,7 +50,7 @@ def test_a_long_line_costs_its_length() -> None:
     splitter = EventSplitter()
     for _ in range(20_000):
         assert splitter.feed(b"x" * 10) == []
-    assert len(splitter._rest) == 200_000  # one buffer that grows, however many pieces came
+    assert len(splitter.rest) == 200_000  # one buffer that grows, however many pieces came
 
 
 lines = st.sampled_from([b"data: a", b"data:b", b"event: e", b": c", b"", b"", b"id: 1", b"data", b"\xc3\xa9"])

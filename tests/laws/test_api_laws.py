@@ -208,6 +208,28 @@ def test_a_stream_with_anything_anywhere_ends_in_a_reply_or_an_engine_error(api:
     assert (chunks, reply) == (whole_chunks, whole_reply)
 
 
+BETWEEN = st.sampled_from([b"", b": ping\n\n", b"\n", b"\r", b"data: ", b"data: \n\n", b"event: x\n", b"data: {}\n"])
+
+
+@pytest.mark.parametrize("api", ALL)
+@examples(60)
+@given(st.data())
+def test_events_that_come_one_by_one_are_read_as_bytes_that_come_one_by_one(api: str, data: st.DataObject) -> None:
+    events, _ = data.draw(st.sampled_from(STREAMS[api]))
+    if data.draw(st.booleans()):
+        listed = data.draw(damaged({"events": events})).get("events", [])
+        events = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    named, end = data.draw(st.booleans()), data.draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    pieces = [piece for event in events for piece in (as_bytes([event], named=named, end=end), b"")]
+    for _ in range(data.draw(st.integers(0, 3))):
+        pieces.insert(data.draw(st.integers(0, len(pieces))), data.draw(BETWEEN))
+    if data.draw(st.booleans()):  # a line end inside the data
+        pieces = [piece.replace(b", ", b",\r") for piece in pieces]
+    whole = b"".join(pieces)
+    ends = [len(b"".join(pieces[:count])) for count in range(len(pieces))]
+    assert fed(api, whole, ends) == fed(api, whole, [*range(len(whole))])
+
+
 @pytest.mark.parametrize("api", ALL)
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=5))
 def test_any_bytes_end_in_a_reply_or_an_engine_error(api: str, raw: bytes, cuts: list[int]) -> None:

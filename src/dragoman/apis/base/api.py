@@ -299,6 +299,10 @@ class StreamDecoder(abc.ABC):
         self._plain_readers: dict[str | None, Callable[[bytes], Any]] = {}
         """Name of an event (`None` where events have none) → what reads a plain one and refuses all others."""
         self._refused = 0
+        self._plain_name: str | None = None
+        self._plain_head = b"data: "
+        """The name of the last plain event, how such an event begins, and how many lines it has."""
+        self._plain_lines = 2
         self._splitter = EventSplitter()
         self._views: dict[str, tuple[PartialJson, int]] = {}
 
@@ -314,14 +318,42 @@ class StreamDecoder(abc.ABC):
     def feed(self, data: bytes) -> list[req.AnyChunk]:
         """The chunks that are complete with these bytes."""
         chunks: list[req.AnyChunk] = []
+        if data.startswith(self._plain_head) and self._take_one(data, chunks):
+            return chunks
+        splitter = self._splitter
         try:
-            events = self._splitter.feed(data)
+            events = splitter.feed(data)
         except EventTooLong:
             self._too_long()
             return chunks
         self.events += len(events)
         self._take(events, chunks)
         return chunks
+
+    def _take_one(self, data: bytes, chunks: list[req.AnyChunk]) -> bool:
+        """Takes one whole event that is as plain as the last one, which is how they come while a model writes.
+
+        Most of the cost of splitting bytes into events is to find out that there is nothing to split. False, with
+        nothing done, for anything else.
+        """
+        lines, splitter = self._plain_lines, self._splitter
+        if data.count(b"\n") != lines or splitter.rest or splitter.after_return or not splitter.started:
+            return False
+        if data.endswith(b"\n\n") and b"\r" not in data:
+            end = -2
+        elif lines == 2 and data.endswith(b"\r\n\r\n") and data.count(b"\r") == 2:
+            end = -4
+        else:
+            return False
+        read = self._plain_readers.get(self._plain_name)
+        try:
+            if read is None or not self._plain_event(read(data[len(self._plain_head) : end]), chunks):
+                return False
+        except _NO_JSON:
+            return False
+        self.events += 1
+        self._refused = 0
+        return True
 
     def end(self) -> list[req.AnyChunk]:
         """No more bytes come: the chunks of an event that was never ended."""
@@ -357,6 +389,10 @@ class StreamDecoder(abc.ABC):
                 try:
                     if take_plain(read(event), chunks):
                         self._refused = 0
+                        if name != self._plain_name:
+                            self._plain_name = name
+                            self._plain_head = f"event: {name}\ndata: ".encode() if name is not None else b"data: "
+                            self._plain_lines = 3 if name is not None else 2
                         continue
                 except _NO_JSON:
                     pass

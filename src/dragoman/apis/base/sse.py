@@ -22,31 +22,33 @@ class EventSplitter:
     `longest` is the most bytes an event may have; `feed` raises `EventTooLong` for one that has more.
     """
 
-    __slots__ = ("_after_return", "_rest", "_started", "longest")
+    __slots__ = ("after_return", "longest", "rest", "started")
 
     def __init__(self) -> None:
         self.longest: int | None = None
-        self._rest = bytearray()
+        self.rest = bytearray()
         """What came of an event that has not ended."""
-        self._started = False
-        self._after_return = False
+        self.started = False
+        """Whether more came than what may be a byte order mark."""
+        self.after_return = False
+        """Whether the last byte was a CR, which a LF may belong to."""
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that are complete with these bytes."""
-        if not self._started:
+        if not self.started:
             start = self._without_mark(data)
             if start is None:
                 return []
             data = start
-        if self._after_return and data:
-            self._after_return = False
+        if self.after_return and data:
+            self.after_return = False
             data = data.removeprefix(b"\n")
         if b"\r" in data:
-            self._after_return = data[-1:] == b"\r"
+            self.after_return = data[-1:] == b"\r"
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if not data:
             return []
-        rest = self._rest
+        rest = self.rest
         if rest:
             ends = b"\n\n" in data or (data[:1] == b"\n" and rest[-1:] == b"\n")
             rest += data
@@ -66,24 +68,24 @@ class EventSplitter:
         return _plain_events(data) or _events(data)
 
     def _check_length(self) -> None:
-        if self.longest is not None and len(self._rest) > self.longest:
+        if self.longest is not None and len(self.rest) > self.longest:
             raise EventTooLong
 
     def close(self) -> list[Event]:
         """What was begun and never ended."""
-        whole = bytes(self._rest) + b"\n\n"
-        self._started = True
-        self._rest.clear()
+        whole = bytes(self.rest) + b"\n\n"
+        self.started = True
+        self.rest.clear()
         return _events(whole)
 
     def _without_mark(self, data: bytes) -> bytes | None:
         """The first bytes without a byte order mark, or `None` while it may still be one."""
-        self._rest += data
-        start = bytes(self._rest)
+        self.rest += data
+        start = bytes(self.rest)
         if len(start) < len(_MARK) and _MARK.startswith(start):
             return None
-        self._started = True
-        self._rest.clear()
+        self.started = True
+        self.rest.clear()
         return start.removeprefix(_MARK)
 
 
