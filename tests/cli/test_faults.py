@@ -74,6 +74,7 @@ LINES = (
     "trust",
     "trust --list",
     "untrust",
+    "view no-such-session",
     "watch --once --from-start",
 )
 READING = ("analyse", "events", "export", "pack", "projects", "query", "sessions", "show", "stats")

@@ -190,6 +190,7 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "translate": [("--from", "claude_code", "--to", "gemini_cli")],
     "trust": [("--list",), ()],
     "untrust": [()],
+    "view": [("no-such-session",)],
     "watch": [("--once", "--from-start", LOG)],
 }
 TYPED = {"chat": "hello\n", "keys set": "sk-0123456789\n", "translate": CALL}
@@ -208,6 +209,7 @@ EXITS = {
     "models": [2],
     "replay": [1, 0],
     "run": [0, 0, 0, *[0] * len(AGENTS), 3, 3, 3, 3, 3, 0, 0, 0, 0],
+    "view": [5],
 }
 
 

@@ -57,6 +57,8 @@ SQL = {
     "model": "{}.model",
     "project": "coalesce(repository, project)",
     "day": "strftime({}.time, '%Y-%m-%d')",
+    "week": "strftime(date_trunc('week', {}.time), '%Y-%m-%d')",
+    "month": "strftime({}.time, '%Y-%m')",
 }
 
 

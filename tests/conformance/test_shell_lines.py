@@ -38,7 +38,7 @@ NOT_RUN = {
 """Lines that begin so are not run here, and why."""
 MOST_NOT_RUN = 11
 
-UNTIL = {"dragoman watch": "Ctrl-C", "dragoman mcp serve --http": "/mcp"}
+UNTIL = {"dragoman watch": "Ctrl-C", "dragoman view": "Ctrl-C", "dragoman mcp serve --http": "/mcp"}
 """Lines that go on until Ctrl-C, and a word they say once they are ready."""
 
 LATER = "dragoman run --resume last"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from dragoman.model import (
     ClientNoted,
     CommandOutcome,
     EditFile,
+    Media,
     ModelSaid,
     ModelThought,
     NativeCall,
@@ -38,9 +41,11 @@ from dragoman.model import (
     SpawnAgent,
     SystemSaid,
     TextOutcome,
+    TokensUsed,
     ToolCalled,
     ToolReturned,
     Unreadable,
+    Usage,
     UserSaid,
 )
 from dragoman.model.operations import Edit
@@ -242,22 +247,72 @@ class Page(HTMLParser):
         self.text += data
 
 
-PLAIN = Page()
-PLAIN.feed(as_bytes(lambda: told("word"), "html", "clean").decode())
-ALLOWED = PLAIN.tags | {"div", "span", "details", "time"}
-CLASSES = {
-    "words",
-    "user",
-    "thought",
-    "model",
-    "call",
-    "failed",
-    "inside",
-    "label",
-    "state",
-    "added",
-    "removed",
-    "same",
+TAGS = {
+    "html",
+    "head",
+    "meta",
+    "title",
+    "style",
+    "body",
+    "main",
+    "section",
+    "nav",
+    "article",
+    "header",
+    "details",
+    "summary",
+    "div",
+    "span",
+    "p",
+    "pre",
+    "code",
+    "i",
+    "b",
+    "a",
+    "time",
+    "dl",
+    "dt",
+    "dd",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "ul",
+    "ol",
+    "li",
+    "em",
+    "strong",
+    "s",
+    "blockquote",
+    "hr",
+    "br",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "figure",
+    "img",
+}
+NAMES = {
+    "class",
+    "id",
+    "href",
+    "rel",
+    "open",
+    "tabindex",
+    "title",
+    "start",
+    "lang",
+    "charset",
+    "content",
+    "http-equiv",
+    "name",
+    "alt",
+    "src",
 }
 
 
@@ -265,30 +320,95 @@ CLASSES = {
 def test_no_foreign_text_becomes_a_tag_or_an_attribute_of_html(text: str) -> None:
     page = Page()
     page.feed(as_bytes(lambda: told(text), "html", "clean").decode())
-    assert page.tags <= ALLOWED
-    assert "script" not in page.tags
-    strange = {(name, value) for name, value in page.attributes - PLAIN.attributes if value not in CLASSES}
-    assert strange <= {("open", None)}
+    assert page.tags <= TAGS
+    assert {name for name, _ in page.attributes if not name.startswith("aria-")} <= NAMES
+    for name, value in page.attributes:
+        if name == "href":
+            assert re.match(r"#|https?://|mailto:", value or "", re.IGNORECASE)
     assert visible(text).strip("\n") in page.text.replace("\r\n", "\n") or not text.strip()
 
 
+def test_what_is_said_in_markdown_is_rendered() -> None:
+    text = "# Plan\n\n- *one*\n- `two`\n\n```python\nx = 1\n```\n\n[a](https://example.org) [b](javascript:x) ![c](http://e.org/c)"
+    page = as_bytes(lambda: [ModelSaid(id="1", session="s", text=text)], "html", "clean").decode()
+    (prose,) = re.findall(r'<div class="prose">(.*?)</div>', page, re.DOTALL)
+    assert prose == (
+        "<h3>Plan</h3>\n<ul>\n<li><em>one</em></li>\n<li><code>two</code></li>\n</ul>\n"
+        '<pre tabindex="0"><code>x = <i class="m">1</i></code></pre>\n'
+        '<p><a href="https://example.org" rel="noreferrer noopener nofollow">a</a> [b](javascript:x)'
+        ' <a href="http://e.org/c" rel="noreferrer noopener nofollow">c</a></p>\n'
+    )
+
+
 def test_a_page_loads_nothing_and_says_so() -> None:
-    page = as_bytes(lambda: told("word"), "html", "clean").decode()
+    page = as_bytes(lambda: told("![x](http://example.org/x.png)"), "html", "clean").decode()
     assert "default-src 'none'" in page
-    assert re.findall(r"\b(?:src|href|url)\s*[=(]", page) == []
+    assert re.findall(r"\b(?:src|url)\s*[=(]", page) == []
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+def test_a_picture_is_shown_only_if_its_bytes_are_one() -> None:
+    media = (Media("image/png", PNG), Media("image/png", b"<svg onload='x'>"), Media("image/svg+xml", b"<svg/>"))
+    page = as_bytes(lambda: [UserSaid(id="1", session="s", text="see", media=media)], "html", "clean").decode()
+    assert re.findall(r'<img alt="([^"]*)" src="([^"]*)">', page) == [
+        ("[image/png 40 characters of base64]", f"data:image/png;base64,{base64.b64encode(PNG).decode()}")
+    ]
+    assert page.count('class="words"') == 2
+
+
+def test_a_page_has_contents_anchors_cost_and_durations() -> None:
+    began = datetime(2026, 1, 5, 12, tzinfo=UTC)
+    spent = TokensUsed(
+        id="u", session="s", usage=Usage(1_000_000, None, None, 0), model="claude-opus-4-5", time=began, turn=0
+    )
+    gave = Result("c", (CommandOutcome(exit_code=1, output="no"),))
+    events: list[AnyEvent] = [
+        UserSaid(id="1", session="s", text="Fix it.", turn=0, time=began),
+        ToolCalled(id="2", session="s", call=LIST, call_id="c", turn=0, time=began),
+        ToolReturned(id="3", session="s", result=gave, call_id="c", turn=0, time=began + timedelta(seconds=75)),
+        spent,
+        UserSaid(id="4", session="s", text="Thanks.", turn=1, time=began + timedelta(minutes=2)),
+    ]
+    page = as_bytes(lambda: events, "html", "clean").decode()
+    assert re.findall(r'<li><a href="#(.*?)">(.*?)</a>(.*?)</li>', page) == [
+        ("turn-1", "Fix it.", ' <b class="failures" title="failed calls">1</b>'),
+        ("turn-2", "Thanks.", ""),
+    ]
+    assert '<h2 class="turn" id="turn-1"><a href="#turn-1">Turn 1</a></h2>' in page
+    assert '<span class="took">1 min 15 s</span>' in page
+    assert "<dt>cost</dt><dd>$5.00</dd>" in page
+    assert "1,000,000 tokens · $5.00 · claude-opus-4-5" in page
+
+
+UNSAFE = {"html_block", "html_inline", "image"}
 
 
 @given(HOSTILE)
-def test_no_foreign_text_becomes_markup_of_markdown(text: str) -> None:
+def test_no_foreign_text_reaches_beyond_itself_in_markdown(text: str) -> None:
     written = as_bytes(lambda: told(text), "markdown", "clean").decode()
-    plain = as_bytes(lambda: told("word"), "markdown", "clean").decode()
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(written)
-    kinds = {token.type for token in tokens} | {one.type for token in tokens for one in token.children or ()}
-    known = {one.type for one in MarkdownIt("commonmark").parse(plain)}
-    assert kinds <= known | {"text", "text_special", "strong_open", "strong_close", "inline", "softbreak"}
-    fences = [token.content for token in tokens if token.type == "fence"]
-    if text.strip():
-        assert visible(text) + "\n" in fences
+    environment: dict[str, Any] = {}
+    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    reader.validateLink = lambda url: True  # type: ignore[method-assign]
+    tokens = reader.parse(written, environment)
+    everything = [one for token in tokens for one in (token, *(token.children or ()))]
+    assert UNSAFE.isdisjoint(one.type for one in everything)
+    assert environment.get("references", {}) == {}
+    links = [one.attrGet("href") for one in everything if one.type == "link_open"]
+    assert all(re.match(r"https?://|mailto:", str(link), re.IGNORECASE) for link in links)
+    # The last call of the session stands where it would stand without any text.
+    headings = [tokens[at + 1].content for at, one in enumerate(tokens) if one.type == "heading_open" and not one.level]
+    assert headings[-1].startswith("→ Edit")
+
+
+def test_what_is_said_is_markdown_in_markdown() -> None:
+    text = "# Plan\n\n- *one*\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+    written = as_bytes(lambda: [ModelSaid(id="1", session="s", text=text)], "markdown", "clean").decode()
+    assert "### Model\n\n#### Plan\n\n- *one*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n" in written
+    for unsafe in ("a <b>bold</b> x", "![x](http://e.org/x)", "[x](file:///etc)", "```\nopen", "[x]: http://e.org"):
+        written = as_bytes(lambda: [ModelSaid(id="1", session="s", text=unsafe)], "markdown", "clean").decode()  # noqa: B023
+        assert f"text\n{unsafe}\n```" in written, unsafe
 
 
 @given(HOSTILE)

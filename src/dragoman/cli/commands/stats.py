@@ -13,7 +13,7 @@ from dragoman.cli.filter_options import filter_options, operation_named, query_o
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
 
-_BY = ("tool", "operation", "client", "model", "project", "day")
+_BY = ("tool", "operation", "client", "model", "project", "day", "week", "month")
 
 
 class _Columns(click.Choice[str]):

@@ -391,7 +391,7 @@ _LONGEST_FIRST_LINE = 128 << 20
 
 def is_pipe(path: Path) -> bool:
     """Whether it would keep a reader waiting: a pipe, a socket, a device."""
-    mode = path.stat().st_mode
+    mode = os.stat(path).st_mode
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 

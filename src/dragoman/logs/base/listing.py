@@ -20,6 +20,22 @@ def files_in(folder: Path, *patterns: str) -> list[Path]:
 
 def files_below(folder: Path, pattern: str) -> list[Path]:
     """Files at any depth whose name fits, sorted; folders that are links are not entered."""
-    return sorted(
-        Path(place, name) for place, _, names in os.walk(folder) for name in names if fnmatchcase(name, pattern)
-    )
+    found: list[str] = []
+    waiting = [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir():
+                        if not entry.is_symlink():
+                            waiting.append(entry.path)
+                    elif fnmatchcase(entry.name, pattern):
+                        found.append(entry.path)
+        except OSError:
+            continue
+    found.sort(key=_parts)  # as paths are ordered, without making one for each comparison
+    return list(map(Path, found))
+
+
+def _parts(path: str) -> list[str]:
+    return path.split(os.sep)

@@ -5,42 +5,39 @@ A new target is a file here and a line in `TARGETS`.
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING
 
-from dragoman.errors import LogError, nearest
+from dragoman.doors import door
 
-from .chosen import STRATEGIES as STRATEGIES, Chosen as Chosen, Strategy as Strategy
-from .lines import event_line as event_line, written as written
-
-
-class Target:
-    """What sessions can be written as: the file that does it, what it gives, what it keeps when nothing is said."""
-
-    def __init__(self, module: str, about: str, strategy: Strategy | None = None, *, is_folder: bool = False) -> None:
-        self.module, self.about, self.strategy, self.is_folder = module, about, strategy, is_folder
-
-
-TARGETS: Final = {
-    "jsonl": Target("jsonl", "the events, one JSON object per line, as `dragoman events` prints them"),
-    "dragoman": Target("recording", "our own log format: read back, it gives the same events"),
-    "markdown": Target("markdown", "a transcript in Markdown", "clean"),
-    "html": Target("html", "a transcript as one HTML file without scripts", "clean"),
-    "text": Target("text", "a transcript in plain text", "clean"),
-    "atif": Target("atif", "an Agent Trajectory Interchange Format document (Harbor)", "clean"),
-    "otel": Target("otel", "OpenTelemetry spans (GenAI conventions) as OTLP JSON", "clean"),
-    "parquet": Target("parquet", "a folder with the seven tables and the events they were made of", is_folder=True),
-}
-
-
-def target_named(name: str) -> Target:
-    """The target of this name."""
-    if name not in TARGETS:
-        raise LogError(f"there is no target {name!r}; there are {', '.join(TARGETS)}.{nearest(name, TARGETS)}")
-    return TARGETS[name]
-
-
-def write_as(chosen: Chosen, target: str, out: BinaryIO | Path) -> None:
-    """Writes what was chosen to a file that is open; `parquet` to a folder, which is made."""
-    importlib.import_module(f"{__name__}.{target_named(target).module}").write(chosen, out)
+if TYPE_CHECKING:
+    from .blocks import pretty as pretty
+    from .changes import FileStory as FileStory, stories_of as stories_of
+    from .chosen import STRATEGIES as STRATEGIES, Chosen as Chosen, Strategy as Strategy
+    from .html import style as style
+    from .lines import event_line as event_line, written as written
+    from .markup import Markup as Markup, anchor as anchor, contents as contents, diff_html as diff_html, facts as facts
+    from .rich_text import plain as plain
+    from .targets import TARGETS as TARGETS, Target as Target, target_named as target_named, write_as as write_as
+    from .transcript import (
+        Conversation as Conversation,
+        Part as Part,
+        Said as Said,
+        conversations_of as conversations_of,
+        dollars as dollars,
+        duration as duration,
+    )
+else:
+    __all__, __getattr__ = door(
+        __name__,
+        {
+            "blocks": ("pretty",),
+            "changes": ("FileStory", "stories_of"),
+            "chosen": ("STRATEGIES", "Chosen", "Strategy"),
+            "html": ("style",),
+            "lines": ("event_line", "written"),
+            "markup": ("Markup", "anchor", "contents", "diff_html", "facts"),
+            "rich_text": ("plain",),
+            "targets": ("TARGETS", "Target", "target_named", "write_as"),
+            "transcript": ("Conversation", "Part", "Said", "conversations_of", "dollars", "duration"),
+        },
+    )

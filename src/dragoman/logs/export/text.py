@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from .chosen import Chosen
-from .transcript import Conversation, Said, conversations_of, visible
+from .transcript import Conversation, Said, conversations_of, duration, visible
 
 _SIGNS: Final = {
     "user": "USER",
@@ -16,6 +16,7 @@ _SIGNS: Final = {
     "call": "CALL",
     "note": "--",
     "error": "ERROR",
+    "usage": "--",
 }
 
 
@@ -44,9 +45,10 @@ def _conversation(conversation: Conversation) -> Iterator[str]:
 
 
 def _said(said: Said) -> Iterator[str]:
-    state = f"  [{said.result}]" if said.result else ""
+    took = "" if said.seconds is None else f", {duration(said.seconds)}"
+    state = f"  [{said.result}{took}]" if said.result else ""
     time = f"  ({said.time})" if said.time else ""
-    title = _line(said.title) if said.kind in ("call", "note", "user") else ""
+    title = _line(said.title) if said.kind in ("call", "note", "user", "usage") else ""
     yield ""
     yield f"{_SIGNS[said.kind]} {title}{state}{time}".replace("USER User", "USER")
     for block in said.blocks:

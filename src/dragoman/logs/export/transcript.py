@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-import json
-import re
+import datetime
 from collections.abc import Iterable, Iterator
+from math import fsum
 from typing import Any, Final, Literal
 
 import msgspec
 
+from dragoman import config
+from dragoman.logs.history.costs import Costs
 from dragoman.logs.history.sessions import key_of, sessions_of
-from dragoman.logs.history.tables import as_json, failure_of, tag_of, text_of
+from dragoman.logs.history.tables import as_json, failure_of, waits_for_a_person
+from dragoman.logs.history.usage import usage_row
 from dragoman.model import Call, events as ev, operations as op, outcomes as out
 
+from .blocks import Block, media_blocks, outcome_blocks, pretty, said_blocks
 from .chosen import Chosen
-
-# C0 and C1 but for line breaks and tabs, DEL, separators, what turns the direction of text, invisible marks, tags,
-# and lone surrogates: the same that the command line never prints as they are.
-_STEERING: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
-
-
-def visible(text: str) -> str:
-    """Text from anywhere in which nothing steers who shows it: control characters are written out, as `\\x1b`."""
-    return _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
-
-
-class Block(msgspec.Struct, frozen=True):
-    """A piece of text and what it is."""
-
-    kind: Literal["words", "code", "diff", "raw"]
-    text: str
-    label: str | None = None
+from .rich_text import visible as visible
 
 
 class Said(msgspec.Struct):
     """One thing that was said, thought, called or noted."""
 
-    kind: Literal["user", "system", "model", "thought", "call", "note", "error"]
+    kind: Literal["user", "system", "model", "thought", "call", "note", "error", "usage"]
     title: str
     blocks: list[Block]
     time: str | None = None
+    event: str = ""
+    """The id of the event: the same whenever the log is read."""
     failed: bool = False
     result: str | None = None
     """How a call ended, in a word; `None` for what is no call."""
+    seconds: float | None = None
+    """How long a call took, without the time that a person took to answer."""
+    operations: tuple[op.Operation, ...] = ()
+    """What a call means."""
     agents: list[Conversation] = []
     """The agents this call started."""
 
@@ -66,6 +57,7 @@ class Conversation(msgspec.Struct):
     parts: list[Part]
     agents: list[Conversation]
     """Agents of which nobody knows the call that started them."""
+    stream: str = "main"
 
 
 def conversations_of(chosen: Chosen) -> list[Conversation]:
@@ -74,19 +66,71 @@ def conversations_of(chosen: Chosen) -> list[Conversation]:
     streams: dict[tuple[str, str], list[tuple[ev.AnyEvent, Any]]] = {}
     for event, raw in records:
         streams.setdefault(key_of(event), []).append((event, raw))
-    return [_conversation(session, streams) for session in sessions_of(event for event, _ in records)]
+    spending = _Spending()
+    return [_conversation(session, streams, spending) for session in sessions_of(event for event, _ in records)]
 
 
-def _conversation(session: ev.Session, streams: dict[tuple[str, str], list[tuple[ev.AnyEvent, Any]]]) -> Conversation:
-    children = [(child.parent_call, _conversation(child, streams)) for child in session.children]
-    told = _Teller(children).parts(streams.get((session.id, session.stream), []))
+class _Spending:
+    """What exchanges with models cost, by the prices of their day and the user's own."""
+
+    def __init__(self) -> None:
+        self._costs = Costs(config.current().settings.prices)
+
+    def of(self, event: ev.TokensUsed) -> float | None:
+        return self._costs.of(usage_row(event, ""))
+
+    def total(self, events: Iterable[ev.AnyEvent]) -> tuple[float | None, int]:
+        """The dollars of the exchanges whose price is known, and how many there are whose price is not."""
+        found = [self.of(event) for event in events if isinstance(event, ev.TokensUsed)]
+        known = [cost for cost in found if cost is not None]
+        return (fsum(known) if known else None), len(found) - len(known)
+
+
+def _conversation(
+    session: ev.Session, streams: dict[tuple[str, str], list[tuple[ev.AnyEvent, Any]]], spending: _Spending
+) -> Conversation:
+    children = [(child.parent_call, _conversation(child, streams, spending)) for child in session.children]
+    records = streams.get((session.id, session.stream), [])
+    told = _Teller(children, spending).parts(records)
     placed = {id(agent) for part in told for said in part.said for agent in said.agents}
     title = session.title or (f"Session {session.id}" if session.stream == "main" else f"Agent {session.stream}")
     beside = [agent for _, agent in children if id(agent) not in placed]
-    return Conversation(session.id, title, list(_facts(session)), told, beside)
+    cost = spending.total(event for one in _family(session) for event, _ in streams.get(one, []))
+    return Conversation(session.id, title, list(_facts(session, *cost)), told, beside, session.stream)
 
 
-def _facts(session: ev.Session) -> Iterator[tuple[str, str]]:
+def _family(session: ev.Session) -> Iterator[tuple[str, str]]:
+    yield session.id, session.stream
+    for child in session.children:
+        yield from _family(child)
+
+
+def dollars(cost: float) -> str:
+    """An amount of money as people read it: `$1.23`, `$0.0042`."""
+    return f"${cost:,.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people read it: `40 ms`, `1.2 s`, `12 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds < 0.995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    hours, minutes = divmod(whole // 60, 60)
+    if hours >= 48:
+        return f"{hours // 24} d {hours % 24} h"
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def _facts(session: ev.Session, cost: float | None, unpriced: int) -> Iterator[tuple[str, str]]:
+    lasted = None if session.started is None or session.ended is None else session.ended - session.started
+    unknown = f"{unpriced} exchange{'s' if unpriced != 1 else ''} of unknown price" if unpriced else ""
+    spent = " and ".join(one for one in ("" if cost is None else dollars(cost), unknown) if one)
     program = " ".join(one for one in (session.client, session.version) if one)
     known = {
         "session": session.id,
@@ -96,22 +140,24 @@ def _facts(session: ev.Session) -> Iterator[tuple[str, str]]:
         "folder": session.cwd,
         "started": None if session.started is None else _moment(session.started),
         "ended": None if session.ended is None else _moment(session.ended),
+        "duration": duration(lasted.total_seconds()) if lasted else None,
         "tokens": None if session.usage.total is None else f"{session.usage.total:,}",
+        "cost": spent,
     }
     yield from ((name, value) for name, value in known.items() if value)
     if session.unreadable or session.unknown:
         yield "not understood", f"{session.unreadable} unreadable, {session.unknown} unknown records"
 
 
-def _moment(time: Any) -> str:
+def _moment(time: datetime.datetime) -> str:
     return str(time.isoformat(sep=" ", timespec="seconds")).replace("+00:00", " UTC")
 
 
 class _Teller:
     """Tells the events of one stream in their order, results with their calls."""
 
-    def __init__(self, children: list[tuple[str | None, Conversation]]) -> None:
-        self._children = children
+    def __init__(self, children: list[tuple[str | None, Conversation]], spending: _Spending) -> None:
+        self._children, self._spending = children, spending
         self._seen: set[ev.Source] = set()
 
     def parts(self, records: list[tuple[ev.AnyEvent, Any]]) -> list[Part]:
@@ -135,7 +181,12 @@ class _Teller:
         return parts
 
     def _said(self, event: ev.AnyEvent, raw: Any, result: tuple[ev.ToolReturned, Any] | None) -> Said | None:
-        said = self._call(event, result) if isinstance(event, ev.ToolCalled) else _told(event)
+        if isinstance(event, ev.ToolCalled):
+            said: Said | None = self._call(event, result)
+        elif isinstance(event, ev.TokensUsed):
+            said = self._used(event)
+        else:
+            said = _told(event)
         raws = [(event, raw)] if result is None else [(event, raw), result]
         originals = [block for one in raws for block in self._original(*one)]
         if said is None and not originals:
@@ -143,7 +194,21 @@ class _Teller:
         said = said or Said("note", tag(event), [])
         said.blocks = [*said.blocks, *originals]
         said.time = None if event.time is None else _moment(event.time)
+        said.event = event.id
         return said
+
+    def _used(self, event: ev.TokensUsed) -> Said | None:
+        total, cost = event.usage.total, self._spending.of(event)
+        if total is None and cost is None:
+            return None
+        cached = event.usage.cached_read_tokens
+        facts = [
+            "" if total is None else f"{total:,} tokens",
+            f"{cached:,} of them from a cache" if cached else "",
+            dollars(cost) if cost is not None else "price not known",
+            event.model or "",
+        ]
+        return Said("usage", " · ".join(fact for fact in facts if fact), [])
 
     def _original(self, event: ev.AnyEvent, raw: Any) -> Iterator[Block]:
         """The record an event was read from, once."""
@@ -158,7 +223,7 @@ class _Teller:
         call = event.call
         outcomes = () if result is None else result[0].result.outcomes
         failures = [word for outcome in outcomes if (word := failure_of(outcome)) is not None]
-        blocks = [*_asked(call, outcomes), *(block for outcome in outcomes for block in _came(outcome))]
+        blocks = [*_asked(call, outcomes), *(block for outcome in outcomes for block in outcome_blocks(outcome))]
         if call.failure is not None:
             blocks.append(Block("code", call.failure.message, "not understood"))
         ended = "no result" if result is None else failures[0].replace("_", " ") if failures else "done"
@@ -170,8 +235,19 @@ class _Teller:
             blocks,
             failed=bool(failures),
             result=ended,
+            seconds=None if result is None else _seconds(event, result[0]),
+            operations=call.operations,
             agents=agents,
         )
+
+
+def _seconds(called: ev.ToolCalled, returned: ev.ToolReturned) -> float | None:
+    """How long a call took: as the log says, else by the times, unless a person was waited for in between."""
+    if returned.result.duration is not None:
+        return returned.result.duration
+    if waits_for_a_person(called) or called.time is None or returned.time is None or returned.time < called.time:
+        return None
+    return (returned.time - called.time).total_seconds()
 
 
 def _told(event: ev.AnyEvent) -> Said | None:
@@ -179,33 +255,33 @@ def _told(event: ev.AnyEvent) -> Said | None:
     match event:
         case ev.UserSaid():
             titles = {"user": "User", "client": "Client, in the user's name", "agent": "Agent"}
-            return Said("user", titles[event.by], [*_words(event.text), *_media(event.media)])
+            return Said("user", titles[event.by], [*said_blocks(event.text), *media_blocks(event.media)])
         case ev.SystemSaid():
-            return Said("system", "Instructions", _words(event.text))
+            return Said("system", "Instructions", said_blocks(event.text))
         case ev.ModelSaid():
             title = "Model refused" if event.refused else "Model"
-            return Said("model", title, [*_words(event.text), *_media(event.media)])
+            return Said("model", title, [*said_blocks(event.text), *media_blocks(event.media)])
         case ev.ModelThought():
             if event.hidden and not event.text:
                 return None
-            return Said("thought", "Thought", _words(event.text))
+            return Said("thought", "Thought", said_blocks(event.text))
         case ev.ToolReturned():
-            blocks = [block for outcome in event.result.outcomes for block in _came(outcome)]
+            blocks = [block for outcome in event.result.outcomes for block in outcome_blocks(outcome)]
             return Said("note", f"Result of {event.result.call_id}, whose call is not here", blocks)
         case ev.CommandInvoked():
             return Said("user", f"Command {event.name} {event.arguments or ''}".rstrip(), [])
         case ev.ContextCompacted():
-            return Said("note", "Context compacted", _words(event.summary or ""))
+            return Said("note", "Context compacted", said_blocks(event.summary or ""))
         case ev.HistoryRewound():
             return Said("note", "History rewound", [])
         case ev.ModelChanged():
             return Said("note", f"Model changed to {event.model or 'another setting'}", [])
         case ev.Interrupted():
-            return Said("note", "Interrupted by the user", _words(event.text or ""))
+            return Said("note", "Interrupted by the user", said_blocks(event.text or ""))
         case ev.ErrorOccurred():
-            return Said("error", "Error", _words(event.message), failed=True)
+            return Said("error", "Error", said_blocks(event.message), failed=True)
         case ev.SessionEnded() if event.reason != "completed":
-            return Said("note", f"Session ended: {event.reason}", _words(event.message or ""))
+            return Said("note", f"Session ended: {event.reason}", said_blocks(event.message or ""))
         case ev.AgentStarted():
             return Said("note", f"Agent {event.name or event.agent} started", [])
         case ev.AgentEnded():
@@ -216,16 +292,6 @@ def _told(event: ev.AnyEvent) -> Said | None:
 def tag(event: ev.AnyEvent) -> str:
     """`tool_called`: the kind of an event as JSON has it."""
     return str(type(event).__struct_config__.tag)
-
-
-def _words(text: str) -> list[Block]:
-    return [Block("words", text)] if text.strip() else []
-
-
-def _media(media: Iterable[out.Media]) -> Iterator[Block]:
-    for one in media:
-        where = one.name or one.path or one.url or (f"{len(one.data)} characters of base64" if one.data else "")
-        yield Block("words", f"[{one.media_type} {where}]".replace(" ]", "]"))
 
 
 # ── calls ────────────────────────────────────────────────────────────────────
@@ -264,7 +330,7 @@ def _asked(call: Call, outcomes: Iterable[out.Outcome]) -> Iterator[Block]:
                 plain = True
     arguments = call.native.arguments
     if (plain or not call.operations) and arguments:
-        yield Block("code", arguments if isinstance(arguments, str) else _pretty(arguments), "arguments")
+        yield Block("code", arguments if isinstance(arguments, str) else pretty(arguments), "arguments")
 
 
 def _edited(edit: op.Edit) -> str:
@@ -276,33 +342,3 @@ def _edited(edit: op.Edit) -> str:
 
 def _prefixed(mark: str, text: str) -> str:
     return "\n".join(f"{mark}{line}" for line in text.splitlines())
-
-
-def _pretty(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
-
-
-def _came(outcome: out.Outcome) -> Iterator[Block]:
-    """What an outcome shows."""
-    if isinstance(outcome, out.ChangesOutcome):
-        for change in outcome.changes:
-            if change.diff:
-                yield Block("diff", change.diff.rstrip("\n"), change.path)
-            else:
-                moved = f" to {change.moved_to}" if change.moved_to else ""
-                yield Block("words", f"{change.kind} {change.path}{moved}")
-        return
-    if isinstance(outcome, out.ContentOutcome):
-        for piece in outcome.content:
-            yield from _media((piece,)) if isinstance(piece, out.Media) else [Block("code", piece, "result")]
-        return
-    if isinstance(outcome, out.ImageOutcome):
-        yield from _media((outcome.image,))
-        return
-    text = text_of(outcome)
-    if isinstance(outcome, out.Failure):
-        yield Block("code", text, outcome.kind.replace("_", " "))
-    elif text.strip():
-        code = getattr(outcome, "exit_code", None)
-        label = f"exit code {code}" if code is not None else tag_of(outcome).removesuffix("_outcome").replace("_", " ")
-        yield Block("code", text.rstrip("\n"), label)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .index import Counts as Counts
     from .observed import look_alikes as look_alikes
     from .query import logs_named as logs_named
-    from .rows import tables_page as tables_page
+    from .rows import UsageRow as UsageRow, tables_page as tables_page
     from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
     from .shapes import Shapes as Shapes, extract_shapes as extract_shapes
     from .sql import Asked as Asked, distinct as distinct
@@ -37,7 +37,7 @@ else:
             "shapes": ("Shapes", "extract_shapes"),
             "sql": ("Asked", "distinct"),
             "stats": ("Calls", "Group", "Tokens"),
-            "rows": ("tables_page",),
+            "rows": ("UsageRow", "tables_page"),
             "tables": ("failure_of",),
             "toolset": ("history_toolset",),
             "watch": ("Watch",),

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.errors import LogError
-from dragoman.logs.base.format import LogFormat, Places, is_pipe
+from dragoman.logs.base.format import LogFormat, Places
 from dragoman.logs.base.reading import UnknownFormat, read, recognise
 from dragoman.model import AnyEvent
 from dragoman.registry import FORMATS
@@ -60,27 +60,35 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _may_be_read(path: Path) -> bool:
-    """Whether a reader would not wait for it; why one cannot be opened at all, is the reader's to say."""
+def _place_of(path: Path) -> object | None:
+    """What stands for a file under all its names; `None` for a pipe or the like, which a reader would wait for.
+
+    Why a file cannot be opened at all, is the reader's to say.
+    """
     try:
-        return not is_pipe(path)
+        status = os.stat(path)
     except (OSError, ValueError):
-        return True
+        return str(path)
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        return None
+    return (status.st_dev, status.st_ino) if status.st_ino else str(path)
 
 
 def all_logs(
     places: Places | None = None, named: Mapping[str, Path] | None = None, folders: Iterable[Path] = ()
 ) -> Iterator[Found]:
     """Every log file of every client on this machine: in the usual places, then in further folders, of any client."""
-    seen: set[str] = set()
+    seen: set[object] = set()
     for name, home in homes(places, named):
         for path in _files_of(FORMATS[name], home):
-            if (place := os.path.realpath(path)) not in seen and _may_be_read(path):
+            place = _place_of(path)
+            if place is not None and place not in seen:
                 seen.add(place)
                 yield Found(path, name, home)
     for folder in folders:
         for found in _below(folder) if _is_folder(folder) else ():
-            if (place := os.path.realpath(found.path)) not in seen:
+            place = _place_of(found.path)
+            if place is not None and place not in seen:
                 seen.add(place)
                 yield msgspec.structs.replace(found, home=folder)
 

@@ -34,7 +34,7 @@ from .discover import Found
 from .rows import KEYS, TABLES, AgentRow, Row
 from .tables import Built, TableBuilder
 
-_LAYOUT: Final = 5
+_LAYOUT: Final = 6
 """Counts up when the tables or what is written to them change."""
 _TAIL: Final = 4_096
 _PIECE: Final = 1 << 20

@@ -7,7 +7,7 @@ leaves nothing behind.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
@@ -87,9 +87,12 @@ class Query:
                 found[one.path] = _joined(found.get(one.path), one)
         return list(found.values())
 
-    def refresh(self, progress: Callable[[int], None] | None = None) -> Counts:
-        """Updates the index from the logs; `progress` is called for each file."""
-        found = self.files()
+    def refresh(self, progress: Callable[[int], None] | None = None, found: Sequence[Found] | None = None) -> Counts:
+        """Updates the index from the logs; `progress` is called for each file.
+
+        `found` is what `files` gave just now, so that the folders are not looked at twice.
+        """
+        found = self.files() if found is None else found
         try:
             counts = self.index.update(found, progress, is_everything=self._paths is None)
         except StorageError as error:
@@ -194,6 +197,14 @@ class Query:
             if (session.id, session.stream) == key(row):
                 return session
         raise LogError(f"session {row.session} is no longer in {row.file}; ask again")
+
+    def events_of(self, id: str) -> Iterator[AnyEvent]:
+        """All events of a session and its sub-agents, with turn and step; for a sub-agent, of its whole session."""
+        return numbered(self._read(self._all.family(self._all.root(self.find(id)))))
+
+    def root_of(self, row: SessionRow) -> SessionRow:
+        """The session that a sub-agent belongs to; a session itself."""
+        return self._all.root(row)
 
     def find(self, id: str) -> SessionRow:
         """The row of a session by its id or a prefix of it; that of a sub-agent by its own id."""

@@ -146,7 +146,7 @@ class CallRow(Row, kw_only=True):
     returned: Annotated[Time | None, _said("when its result was logged (UTC)")] = None
     duration: Annotated[float | None, _said("how long it ran in seconds, as the log says")] = None
     elapsed: Annotated[
-        float | None, _said("seconds between call and result, by their times, where these are in order")
+        float | None, _said("seconds between call and result, by their times; none where a person was asked in between")
     ] = None
     source_offset: Annotated[int | None, _said("where in the file it stands")] = None
     source_length: Annotated[int | None, _said("and how many bytes it is")] = None

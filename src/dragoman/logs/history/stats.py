@@ -24,9 +24,11 @@ from .rows import CallRow, SessionRow, UsageRow
 from .usage import usage_rows
 from .whole_sessions import Key, key
 
-By = Literal["tool", "operation", "client", "model", "project", "day"]
+By = Literal["tool", "operation", "client", "model", "project", "day", "week", "month"]
 BY: Final[tuple[By, ...]] = get_args(By)
-"""What can be grouped by. A day is one of UTC; a call of several operations is of its first one."""
+"""What can be grouped by. Days are those of UTC, a week is named by its Monday, a call of several operations is of its
+first one."""
+_TIMES: Final = ("day", "week", "month")
 _OF_CALLS: Final = frozenset({"tool", "operation"})
 
 
@@ -285,7 +287,8 @@ def _order(group: Group) -> tuple[str, int, int, tuple[str, ...]]:
     tokens = 0 if group.tokens is None else group.tokens.tokens or 0
     calls = 0 if group.calls is None else group.calls.calls
     names = tuple(name or "" for name in group.group.values())
-    return group.group.get("day") or "", -tokens, -calls, names
+    time = next((group.group[one] or "" for one in _TIMES if one in group.group), "")
+    return time, -tokens, -calls, names
 
 
 def _is_asked(time: datetime.datetime | None, model: str | None, asked: Filter) -> bool:
@@ -313,6 +316,14 @@ def _day(time: datetime.datetime | None) -> str | None:
     return None if time is None else _written(time.date())
 
 
+def _week(time: datetime.datetime | None) -> str | None:
+    return None if time is None else _written(time.date() - datetime.timedelta(days=time.weekday()))
+
+
+def _month(time: datetime.datetime | None) -> str | None:
+    return None if time is None else _written(time.date())[:7]
+
+
 _written = lru_cache(maxsize=4096)(datetime.date.isoformat)
 
 
@@ -333,10 +344,14 @@ _CALL_NAMES: Final[dict[str, Callable[[CallRow, dict[Key, SessionRow]], str | No
     "model": lambda row, _: row.model,
     "project": _project,
     "day": lambda row, _: _day(row.time),
+    "week": lambda row, _: _week(row.time),
+    "month": lambda row, _: _month(row.time),
 }
 _USAGE_NAMES: Final[dict[str, Callable[[UsageRow, dict[Key, SessionRow]], str | None]]] = {
     "client": lambda row, _: row.client,
     "model": lambda row, _: row.model,
     "project": _project,
     "day": lambda row, _: _day(row.time),
+    "week": lambda row, _: _week(row.time),
+    "month": lambda row, _: _month(row.time),
 }

@@ -57,6 +57,12 @@ def failure_of(outcome: out.Outcome, native: NativeResult | None = None) -> str 
     return None
 
 
+def waits_for_a_person(event: ev.ToolCalled) -> bool:
+    """Whether a person answers before the result comes: then the time until it says nothing about the tool."""
+    asked = event.decision is not None and event.decision.verdict == "asked"
+    return asked or any(isinstance(one, op.AskUser) for one in event.call.operations[:1])
+
+
 class Built(msgspec.Struct):
     """Rows to write, by table; `agents` is for our own use."""
 
@@ -350,7 +356,8 @@ class _Stream(Storable):
     ) -> None:
         call.failure, call.returned, call.duration = known
         call.status = "done" if call.failure is None else "failed"
-        if call.time is not None and call.returned is not None and call.returned >= call.time:
+        asked = call.verdict == "asked" or call.operation == _QUESTION
+        if not asked and call.time is not None and call.returned is not None and call.returned >= call.time:
             call.elapsed = (call.returned - call.time).total_seconds()
         if call.failure is not None:
             for counted in (turn, step, self._session):
@@ -430,6 +437,7 @@ _TAKEN: Final[dict[type, Callable[[_Stream, Any], None]]] = {
     ev.UnknownRecord: _Stream._not_known,
 }
 """What is done with an event beside counting it. Looked up by its type: this runs for every event there is."""
+_QUESTION: Final = str(op.AskUser.__struct_config__.tag)
 _ABOUT = ("command", "pattern", "query", "url", "prompt", "name", "message", "code", "text")
 
 

@@ -118,17 +118,18 @@ def _rows_read(found: Found, name: str, forks: dict[str, str]) -> Iterator[Usage
             while data := file.read(_PIECE):
                 for event in reader.feed(data):
                     if type(event) is TokensUsed:
-                        yield _row_of(event, name)
+                        yield usage_row(event, name)
                     elif type(event) is SessionStarted and event.session and event.forked_from:
                         forks[event.session] = event.forked_from
     except OSError:
         return  # it is gone, or not ours to read: as the index has it
     for event in reader.rest():
         if isinstance(event, TokensUsed):
-            yield _row_of(event, name)
+            yield usage_row(event, name)
 
 
-def _row_of(event: TokensUsed, file: str) -> UsageRow:
+def usage_row(event: TokensUsed, file: str) -> UsageRow:
+    """The row of an exchange, as far as tokens and cost go."""
     usage, time = event.usage, event.time
     if time is not None and time.tzinfo is not datetime.UTC:
         time = moment_of(microseconds(time))  # as it comes out of an index: days are those of UTC

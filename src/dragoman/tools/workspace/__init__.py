@@ -8,7 +8,7 @@ from dragoman.doors import door
 
 if TYPE_CHECKING:
     from .attachments import LARGEST_ATTACHMENT as LARGEST_ATTACHMENT, attachment as attachment
-    from .diff import marked_lines as marked_lines
+    from .diff import difference as difference, marked_lines as marked_lines
     from .edits import edited as edited
     from .journal import Journal as Journal
     from .media import media_kind as media_kind
@@ -19,7 +19,7 @@ else:
         __name__,
         {
             "attachments": ("LARGEST_ATTACHMENT", "attachment"),
-            "diff": ("marked_lines",),
+            "diff": ("difference", "marked_lines"),
             "edits": ("edited",),
             "journal": ("Journal",),
             "media": ("media_kind",),

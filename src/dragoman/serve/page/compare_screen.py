@@ -1,0 +1,119 @@
+"""The screen **Compare**: two sessions beside each other, operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Any, Final
+
+from dragoman.logs.export import anchor, plain
+from dragoman.model import AnyEvent, ToolCalled, ToolReturned
+
+from .frame import Parameters, Screen, number, session_address, table
+from .library import Library, Read
+from .list_screen import cost_text
+
+_MOST: Final = 2_000
+"""Calls of each session that are compared."""
+
+
+class _Done:
+    """One call: what it means, for comparing, and how it ended."""
+
+    def __init__(self, event: ToolCalled, failed: dict[str, bool]) -> None:
+        operations = event.call.operations
+        self.event, self.failed = event, failed.get(event.call.id, False)
+        self.same = tuple(operations) or (event.call.native.name, repr(event.call.native.arguments))
+        self.kind = str(operations[0].__struct_config__.tag) if operations else event.call.native.name
+        names = ("path", "command", "pattern", "query", "url", "name", "tool")
+        about = (getattr(one, name, None) for one in operations for name in names)
+        self.about = next((" ".join(one.split())[:120] for one in about if isinstance(one, str) and one), "")
+
+    def __hash__(self) -> int:
+        return hash(repr(self.same))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Done) and self.same == other.same
+
+
+def compare_screen(library: Library, parameters: Parameters) -> Screen:
+    """The two, or the form that asks for them."""
+    first, second = parameters.get("a", ""), parameters.get("b", "")
+    body = ["<h1>Compare two sessions</h1>", *_form(first, second)]
+    if not first or not second:
+        return Screen("Compare", "/compare", body, {"rows": []})
+    reads = [library.session(first), library.session(second)]
+    done = [_done(read) for read in reads]
+    rows = list(_rows(*done))
+    spent = library.spent()
+    body += _figures(reads, [cost_text(spent.get(read.row.session)) for read in reads])
+    same = sum(kind == "same" for kind, _, _ in rows)
+    body.append(f'<p class="summary">{same:,} calls are the same, {len(rows) - same:,} differ.</p>')
+    cells = (
+        [f'<span class="{kind}">{kind}</span>', _cell(one, reads[0]), _cell(other, reads[1])]
+        for kind, one, other in rows
+    )
+    body += table(("", reads[0].conversation.title[:60], reads[1].conversation.title[:60]), cells)
+    data = [{"kind": kind, "a": _facts(one), "b": _facts(other)} for kind, one, other in rows]
+    return Screen("Compare", "/compare", body, {"rows": data})
+
+
+def _done(read: Read) -> list[_Done]:
+    failed: dict[str, bool] = {}
+    events: list[AnyEvent] = [event for event in read.events if event.stream == read.conversation.stream]
+    for event in events:
+        if isinstance(event, ToolReturned):
+            bad = [one for one in event.result.outcomes if type(one).__name__ == "Failure"]
+            codes = [one for one in event.result.outcomes if getattr(one, "exit_code", 0) not in (0, None)]
+            failed.setdefault(event.result.call_id, bool(bad or codes))
+    return [_Done(event, failed) for event in events if isinstance(event, ToolCalled)][:_MOST]
+
+
+def _rows(first: list[_Done], second: list[_Done]) -> Iterator[tuple[str, _Done | None, _Done | None]]:
+    """What is the same stands in one row; in between, what only one has."""
+    for tag, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from (("same", one, other) for one, other in zip(first[a:b], second[c:d], strict=True))
+            continue
+        for place in range(max(b - a, d - c)):
+            one = first[a + place] if a + place < b else None
+            other = second[c + place] if c + place < d else None
+            kind = (
+                "differs" if one is not None and other is not None else "first only" if other is None else "second only"
+            )
+            yield kind, one, other
+
+
+def _form(first: str, second: str) -> Iterator[str]:
+    yield '<form class="search" action="/compare"><div class="fields">'
+    yield f'<label>first session <input name="a" value="{plain(first)}" required placeholder="id or its beginning"></label>'
+    yield f'<label>second session <input name="b" value="{plain(second)}" required placeholder="id or its beginning"></label>'
+    yield "<button>Compare</button></div></form>"
+
+
+def _figures(reads: list[Read], costs: list[str]) -> Iterator[str]:
+    rows = [
+        ["client", *(plain(read.row.client or "") for read in reads)],
+        ["model", *(plain(", ".join(read.row.models)) for read in reads)],
+        ["turns", *(number(read.row.turns) for read in reads)],
+        ["calls", *(number(read.row.calls) for read in reads)],
+        ["failed", *(number(read.row.failures) for read in reads)],
+        ["tokens", *(number(read.row.tokens) for read in reads)],
+        ["cost", *costs],
+    ]
+    yield from table(("", "first", "second"), rows)
+
+
+def _cell(done: _Done | None, read: Read) -> str:
+    if done is None:
+        return ""
+    name = anchor(done.event.id)
+    link = f"{session_address(read.row.session, event=name)}#{name}"
+    bad = ' <span class="bad">failed</span>' if done.failed else ""
+    return f'<a href="{plain(link)}">{plain(done.kind)}</a> <code>{plain(done.about)}</code>{bad}'
+
+
+def _facts(done: _Done | None) -> dict[str, Any] | None:
+    if done is None:
+        return None
+    return {"event": done.event.id, "operation": done.kind, "about": done.about, "failed": done.failed}

@@ -1,0 +1,185 @@
+"""The screen **Sessions**: all sessions, newest first, chosen by the filters of `dragoman sessions`."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from dragoman.logs import FORMATS, Filter, SessionRow
+from dragoman.logs.export import dollars, plain
+from dragoman.logs.history import moment_asked
+
+from .frame import Asked, Parameters, Screen, address, hidden, moment, number, pages, session_address
+from .library import Library, Spent
+
+_ON_A_PAGE: Final = 50
+_FACETS: Final = 12
+_LIVE: Final = datetime.timedelta(minutes=2)
+_FILTERS: Final = ("client", "project", "model", "since", "until")
+
+
+def filter_of(parameters: Parameters) -> Filter:
+    """The filter that an address asks for."""
+    given: dict[str, Any] = {name: parameters[name] for name in _FILTERS if parameters.get(name)}
+    if given.get("client") and given["client"] not in FORMATS:
+        raise Asked(f"there is no client {given['client']!r}; there are {', '.join(FORMATS)}")
+    for name in ("since", "until"):
+        if name in given:
+            try:
+                given[name] = moment_asked(given[name])
+            except ValueError as error:
+                raise Asked(f"{name}: {error}") from error
+    return Filter(**given)
+
+
+def sessions_screen(library: Library, parameters: Parameters) -> Screen:
+    """The list."""
+    asked, words = filter_of(parameters), parameters.get("q", "")
+    found = library.sessions(asked, words)
+    spent = library.spent()
+    last = max(1, -(-len(found) // _ON_A_PAGE))
+    page = min(last, max(1, _whole(parameters.get("page", "1"))))
+    shown = found[(page - 1) * _ON_A_PAGE : page * _ON_A_PAGE]
+    # A facet counts what choosing it would give: all other filters hold.
+    clients = Counter(
+        row.client for row in library.sessions(msgspec.structs.replace(asked, client=None), words) if row.client
+    )
+    projects = Counter(
+        name
+        for row in library.sessions(msgspec.structs.replace(asked, project=None), words)
+        if (name := project_of(row)) is not None
+    )
+    body = [
+        '<div class="with-side"><aside class="facets" aria-label="Filters">',
+        *_facet("Client", "client", clients, parameters),
+        *_facet("Project", "project", projects, parameters),
+        "</aside>",
+        '<section class="list">',
+        *_head(parameters, len(found)),
+        '<ul class="sessions" id="list">',
+        *(_row(row, spent.get(row.session)) for row in shown),
+        "</ul>",
+        *([] if found else [_nothing(parameters)]),
+        *pages("/", parameters, page, last),
+        "</section></div>",
+    ]
+    data = {
+        "sessions": [session_facts(row, spent.get(row.session)) for row in shown],
+        "total": len(found),
+        "page": page,
+        "pages": last,
+        "clients": dict(clients.most_common()),
+        "projects": dict(projects.most_common()),
+    }
+    return Screen("Sessions", "/", body, data)
+
+
+def session_facts(row: SessionRow, spent: Spent | None) -> dict[str, Any]:
+    """A session as data."""
+    facts: dict[str, Any] = msgspec.to_builtins(row)
+    return {**facts, "cost": None if spent is None else spent.cost, "unpriced": 0 if spent is None else spent.unpriced}
+
+
+def is_live(row: SessionRow) -> bool:
+    """Whether a session was written to just now."""
+    return row.ended is not None and datetime.datetime.now(datetime.UTC) - row.ended < _LIVE
+
+
+def project_of(row: SessionRow) -> str | None:
+    """The project of a session, by the folder that all its worktrees share."""
+    return row.repository or row.project
+
+
+def cost_text(spent: Spent | None) -> str:
+    """What a session cost, with a mark where not all of it is known."""
+    if spent is None:
+        return ""
+    if spent.cost is None:
+        return '<span title="the price of the model is not known">price not known</span>'
+    more = f' title="{spent.unpriced} exchanges of unknown price are not in it"' if spent.unpriced else ""
+    return f"<span{more}>{dollars(spent.cost)}{'+' if spent.unpriced else ''}</span>"
+
+
+def cost_words(spent: Spent) -> str:
+    """The same in words."""
+    unknown = (
+        f"{spent.unpriced:,} exchange{'s' if spent.unpriced != 1 else ''} of unknown price" if spent.unpriced else ""
+    )
+    return " and ".join(one for one in ("" if spent.cost is None else dollars(spent.cost), unknown) if one)
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 9 else 1
+
+
+def _head(parameters: Parameters, count: int) -> Iterator[str]:
+    chosen = [(name, parameters[name]) for name in (*_FILTERS, "q") if parameters.get(name)]
+    yield f'<div class="list-head"><h1>{count:,} session{"s" if count != 1 else ""}</h1>'
+    yield f'<form class="narrow" action="/">{hidden(parameters, "q", "page")}'
+    value = plain(parameters.get("q", ""))
+    yield (
+        f'<input type="search" name="q" id="filter" value="{value}" autocomplete="off" data-as-you-type'
+        ' aria-label="Filter sessions" placeholder="Filter by title, project, model"></form></div>'
+    )
+    if chosen:
+        yield '<p class="chosen">'
+        for name, said in chosen:
+            without = plain(address("/", {**parameters, name: "", "page": ""}))
+            yield f'<a href="{without}" title="Remove this filter">{plain(name if name != "q" else "text")}: {plain(said)} ×</a>'
+        yield "</p>"
+
+
+def _nothing(parameters: Parameters) -> str:
+    if any(parameters.values()):
+        return '<p class="empty">No session fits these filters. <a href="/">Show all sessions</a>.</p>'
+    return '<p class="empty">No session was found. <code>dragoman sources</code> shows where they are looked for.</p>'
+
+
+def _facet(title: str, name: str, counts: Counter[str], parameters: Parameters) -> Iterable[str]:
+    if not counts:
+        return
+    chosen = parameters.get(name, "")
+    yield f"<h2>{title}</h2><ul>"
+    for value, count in counts.most_common(_FACETS):
+        link = plain(address("/", {**parameters, name: "" if value == chosen else value, "page": ""}))
+        words = plain(Path(value).name or value) if name == "project" else plain(value.replace("_", " "))
+        mark = ' aria-current="true"' if value == chosen else ""
+        yield f'<li><a href="{link}"{mark} title="{plain(value)}"><span>{words}</span> <b>{count:,}</b></a></li>'
+    if len(counts) > _FACETS:
+        yield f'<li class="rest">and {len(counts) - _FACETS:,} more</li>'
+    yield "</ul>"
+
+
+def _row(row: SessionRow, spent: Spent | None) -> str:
+    dot = '<span class="live" title="active now">active</span>' if is_live(row) else ""
+    doubt = row.unreadable + row.unknown
+    project = project_of(row)
+    about = [
+        f'<span class="client">{plain((row.client or "unknown client").replace("_", " "))}</span>',
+        f'<span title="{plain(project)}">{plain(Path(project).name or project)}</span>' if project else "",
+        plain(", ".join(row.models[:2])),
+        moment(row.started),
+    ]
+    figures = [
+        f"{row.turns:,} turn{'s' if row.turns != 1 else ''}",
+        f"{row.calls:,} call{'s' if row.calls != 1 else ''}",
+        f'<span class="bad">{row.failures:,} failed</span>' if row.failures else "",
+        f"{row.agents:,} agent{'s' if row.agents != 1 else ''}" if row.agents else "",
+        f"{number(row.tokens)} tokens" if row.tokens is not None else "",
+        cost_text(spent),
+        f'<span class="doubt" title="records that could not be read">{doubt:,} not read</span>' if doubt else "",
+    ]
+    return (
+        f'<li data-session="{plain(row.session)}"><a class="title" href="{plain(session_address(row.session))}">'
+        f"{plain(row.title or 'Untitled session')}</a>{dot}"
+        f'<p class="meta">{_joined(about)}</p><p class="figures">{_joined(figures)}</p></li>'
+    )
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "".join(f"<span>{part}</span>" for part in parts if part)

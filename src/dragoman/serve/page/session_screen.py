@@ -1,0 +1,388 @@
+"""The screen **Session**: one session as it was said, as changes of files, in time, as bytes, and in other words."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, Final
+
+import msgspec
+
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.errors import Unspeakable
+from dragoman.logs import Originals, key_of
+from dragoman.logs.export import (
+    FileStory,
+    Markup,
+    Part,
+    Said,
+    anchor,
+    contents,
+    diff_html,
+    event_line,
+    facts,
+    plain,
+    pretty,
+    stories_of,
+    written,
+)
+from dragoman.model import AnyEvent, Call, ToolCalled
+
+from .frame import Asked, Parameters, Screen, address, current, session_address
+from .library import Library, Read, Spent
+from .list_screen import cost_words, is_live, session_facts
+from .timeline import timeline
+
+_WINDOW: Final = 150
+"""Entries that are shown at once."""
+_RAW_WINDOW: Final = 60
+_OF_AGENT: Final = 60
+_TABS: Final = {
+    "said": "Said",
+    "changes": "Changes",
+    "timeline": "Timeline",
+    "raw": "Raw",
+    "words": "Other words",
+}
+_LONGEST_RAW: Final = 20_000
+"""Characters of one record that are shown; `dragoman events --raw` gives all of it."""
+
+
+def session_screen(library: Library, id: str, parameters: Parameters) -> Screen:
+    """A session, or with `agent` in the address one of its sub-agents."""
+    read = library.session(id, parameters.get("agent") or None)
+    tab = parameters.get("tab") or "said"
+    if tab not in _TABS:
+        raise Asked(f"there is no tab {tab!r}; there are {', '.join(_TABS)}", 404)
+    here = session_address(read.row.session)
+    kept = {name: parameters.get(name, "") for name in ("agent", "prose")}
+    spent = library.spent().get(read.row.session)
+    body, data = _SHOWN[tab](read, here, parameters)
+    head = [
+        f'<article class="session{" prose-only" if parameters.get("prose") else ""}" data-session="{plain(read.row.session)}">',
+        *_head(read, here, parameters, spent),
+        '<nav class="tabs" aria-label="Views">',
+        *(
+            f'<a href="{plain(address(here, kept, tab="" if name == "said" else name))}"{current(is_it=name == tab)}>{word}</a>'
+            for name, word in _TABS.items()
+        ),
+        "</nav>",
+    ]
+    everything = {"session": session_facts(read.row, spent), "tab": tab, **data}
+    return Screen(read.conversation.title, "/", [*head, *body, "</article>"], everything)
+
+
+def _head(read: Read, here: str, parameters: Parameters, spent: Spent | None) -> Iterator[str]:
+    row, conversation = read.row, read.conversation
+    live = ' <span class="live">active</span>' if is_live(row) else ""
+    yield f"<h1>{plain(conversation.title)}{live}</h1>"
+    # The cost of a whole session counts no exchange that another session told of before, as everywhere on the page.
+    known = [(name, value) for name, value in conversation.facts if name != "cost" or conversation.stream != "main"]
+    if conversation.stream == "main" and spent is not None:
+        known.append(("cost", cost_words(spent)))
+    yield from facts(known)
+    if row.unreadable or row.unknown:
+        yield (
+            f'<p class="warning">{row.unreadable + row.unknown:,} records of this log were not understood; '
+            f"<code>dragoman schema check {plain(row.session[:12])}</code> says what is new in them.</p>"
+        )
+    yield '<p class="actions">'
+    if conversation.stream != "main":
+        yield f'<a href="{plain(here)}">The whole session</a>'
+    else:
+        words = shlex.quote(row.session)
+        yield f'<button type="button" data-copy="{plain(f"dragoman run --from {words} ")}">Copy command to continue</button>'
+        yield f'<button type="button" data-copy="{plain(f"dragoman port {words} --to codex")}">Copy command to port</button>'
+        yield f'<a href="{plain(address("/compare", {"a": row.session}))}">Compare</a>'
+    prose = address(here, {**parameters, "prose": "" if parameters.get("prose") else "1"})
+    yield f'<a href="{plain(prose)}" id="prose" aria-pressed="{"true" if parameters.get("prose") else "false"}" role="button">Prose only</a>'
+    yield '<button type="button" id="follow" aria-pressed="false" hidden>Follow</button>'
+    yield f'<a href="{plain(address(here, {**parameters, "format": "json"}))}">JSON</a></p>'
+
+
+# ── said ─────────────────────────────────────────────────────────────────────
+
+
+def _said(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
+    conversation = read.conversation
+    places = [0]
+    for part in conversation.parts:
+        places.append(places[-1] + len(part.said))
+    total = places[-1]
+    begin = _begin(parameters, total, _WINDOW)
+    sought = parameters.get("event", "")
+    if sought:
+        flat = (said for part in conversation.parts for said in part.said)
+        found = next((place for place, said in enumerate(flat) if anchor(said.event) == sought), None)
+        begin = begin if found is None else found // _WINDOW * _WINDOW
+    window = _window(conversation.parts, begin, begin + _WINDOW)
+    agent = "" if conversation.stream == "main" else conversation.stream
+
+    def link(name: str, place: int) -> str:
+        first = places[place] // _WINDOW * _WINDOW
+        return f"{address(here, {'agent': agent, 'from': first})}#{name}"
+
+    def links(said: Said) -> Iterator[tuple[str, str]]:
+        if said.kind == "call" and said.operations:
+            yield "other words", address(here, {"tab": "words", "event": anchor(said.event)})
+        yield "raw", f"{address(here, {'tab': 'raw', 'event': anchor(said.event)})}#{anchor(said.event)}"
+
+    markup = Markup(
+        links=links,
+        most_of_agent=_OF_AGENT,
+        agent_link=lambda one: session_address(read.row.session, agent=one.stream),
+    )
+    body = ['<div class="with-side"><aside class="turns">', *contents(conversation, link), "</aside>"]
+    body += [
+        '<div class="said" id="said">',
+        *_earlier_later(here, parameters, begin, total, _WINDOW),
+        *markup.parts(conversation, window),
+        *_earlier_later(here, parameters, begin, total, _WINDOW),
+        "</div></div>",
+    ]
+    entries = [_entry(said) for part in window for said in part.said]
+    return body, {"from": begin, "total": total, "entries": entries}
+
+
+def _entry(said: Said) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "event": said.event,
+        "anchor": anchor(said.event),
+        "kind": said.kind,
+        "title": said.title,
+        "time": said.time,
+        "failed": said.failed,
+        "result": said.result,
+        "seconds": said.seconds,
+        "operations": [msgspec.to_builtins(one) for one in said.operations],
+        "text": [block.text for block in said.blocks],
+        "agents": [one.stream for one in said.agents],
+    }
+    return {name: value for name, value in facts.items() if value not in (None, [], False)}
+
+
+def _begin(parameters: Parameters, total: int, size: int) -> int:
+    text = parameters.get("from", "")
+    if text == "end":
+        return max(0, (total - 1) // size * size)
+    asked = int(text) if text.isdecimal() and len(text) < 10 else 0
+    return max(0, min(asked, (total - 1) // size * size))
+
+
+def _window(parts: list[Part], begin: int, end: int) -> list[Part]:
+    """The parts with only those entries that lie in a window."""
+    window: list[Part] = []
+    place = 0
+    for part in parts:
+        first, last = max(0, begin - place), max(0, end - place)
+        if first < len(part.said) and last > 0:
+            whole = first == 0 and last >= len(part.said)
+            window.append(part if whole else Part(part.number, part.said[first:last]))
+        place += len(part.said)
+    return window
+
+
+def _earlier_later(here: str, parameters: Parameters, begin: int, total: int, size: int) -> Iterator[str]:
+    if total <= size:
+        return
+    before = plain(address(here, {**parameters, "from": max(0, begin - size) or "", "event": ""}))
+    after = plain(address(here, {**parameters, "from": begin + size, "event": ""}))
+    yield '<nav class="pages" aria-label="Parts of the session">'
+    yield f'<a rel="prev" href="{before}">Earlier</a>' if begin else ""
+    yield f"<span>{begin + 1:,}–{min(begin + size, total):,} of {total:,}</span>"
+    yield f'<a rel="next" href="{after}">Later</a>' if begin + size < total else ""
+    yield "</nav>"
+
+
+# ── changes ──────────────────────────────────────────────────────────────────
+
+
+def _changes(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
+    stories = stories_of(_events(read))
+    steps = parameters.get("steps") == "1"
+    body: list[str] = []
+    if not stories:
+        body.append('<p class="empty">No file was changed with a tool in this session.</p>')
+    else:
+        added, removed = (sum(one.added for one in stories), sum(one.removed for one in stories))
+        other = address(here, {**parameters, "steps": "" if steps else "1"})
+        words = "Show each file as one diff" if steps else "Show every step"
+        body.append(
+            f'<p class="summary">{len(stories):,} file{"s" if len(stories) != 1 else ""} changed: '
+            f'<span class="plus">+{added:,}</span> <span class="minus">−{removed:,}</span> · <a href="{plain(other)}">{words}</a></p>'
+        )
+        body.append("<p>Changes made by commands are not among them: a log does not say what they did.</p>")
+    for story in stories:
+        body += _story(story, here, steps=steps)
+    return body, {"files": [_told(story) for story in stories]}
+
+
+def _told(story: FileStory) -> dict[str, Any]:
+    return {
+        "path": story.path,
+        "kind": story.kind,
+        "added": story.added,
+        "removed": story.removed,
+        "diff": story.whole,
+        "steps": [{"event": step.event, "diff": step.diff, "note": step.note} for step in story.steps],
+    }
+
+
+def _story(story: FileStory, here: str, *, steps: bool) -> Iterator[str]:
+    figures = f'<span class="plus">+{story.added:,}</span> <span class="minus">−{story.removed:,}</span>'
+    yield '<details class="call file" open><summary>'
+    yield f'<code>{plain(story.path)}</code><span class="means">{story.kind}</span>'
+    yield f'<span class="took">{figures}</span></summary><div class="inside">'
+    if story.whole is not None and not steps:
+        yield (
+            f'<pre class="diff" tabindex="0">{diff_html(story.whole)}</pre>'
+            if story.whole
+            else "<p>No line differs.</p>"
+        )
+    else:
+        if story.whole is None and not steps:
+            yield '<p class="label">The log does not hold enough of this file for one diff; these are its changes in order.</p>'
+        for step in story.steps:
+            link = f"{address(here, {'event': anchor(step.event)})}#{anchor(step.event)}"
+            yield f'<p class="label"><a href="{plain(link)}">{plain(step.note)}</a></p>'
+            if step.diff:
+                yield f'<pre class="diff" tabindex="0">{diff_html(step.diff)}</pre>'
+    yield "</div></details>"
+
+
+def _events(read: Read) -> list[AnyEvent]:
+    """The events of what is shown: all of the session, or one agent's."""
+    conversation = read.conversation
+    if conversation.stream == "main" and conversation.id == read.row.session:
+        return read.events
+    key = (conversation.id, conversation.stream)
+    return [event for event in read.events if key_of(event) == key]
+
+
+# ── time ─────────────────────────────────────────────────────────────────────
+
+
+def _timeline(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
+    return timeline(_events(read), lambda event: f"{address(here, {'event': anchor(event)})}#{anchor(event)}")
+
+
+# ── bytes ────────────────────────────────────────────────────────────────────
+
+
+def _raw(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
+    records = [list(group) for _, group in groupby(_events(read), key=lambda event: event.source)]
+    begin = _begin(parameters, len(records), _RAW_WINDOW)
+    sought = parameters.get("event", "")
+    if sought:
+        found = next((at for at, group in enumerate(records) if any(anchor(one.id) == sought for one in group)), None)
+        begin = begin if found is None else found // _RAW_WINDOW * _RAW_WINDOW
+    body = [*_earlier_later(here, parameters, begin, len(records), _RAW_WINDOW)]
+    data: list[dict[str, Any]] = []
+    with Originals() as originals:
+        for group in records[begin : begin + _RAW_WINDOW]:
+            source = group[0].source
+            raw = None if source is None else written(originals.of(source))
+            lines = [event_line(event) for event in group]
+            data.append({"source": msgspec.to_builtins(source), "events": lines, "raw": raw})
+            place = "" if source is None else f"{source.file} {source.row or f'{source.offset:,}+{source.length:,}'}"
+            body.append(
+                f'<section class="record" id="{anchor(group[0].id)}"><h3>{plain(place)}</h3><div class="beside">'
+            )
+            body.append("<div>")
+            for event, line in zip(group, lines, strict=True):
+                kept = {
+                    name: value for name, value in line.items() if name not in ("id", "session", "source", "stream")
+                }
+                name = "" if event is group[0] else f' id="{anchor(event.id)}"'
+                body.append(f'<p class="label"{name}>{plain(line["kind"])}</p>{_code(pretty(kept))}')
+            body.append(
+                f'</div><div><p class="label">original</p>{_code(raw if isinstance(raw, str) else pretty(raw))}</div>'
+            )
+            body.append("</div></section>")
+    body += _earlier_later(here, parameters, begin, len(records), _RAW_WINDOW)
+    return body, {"from": begin, "total": len(records), "records": data}
+
+
+def _code(text: str) -> str:
+    left = len(text) - _LONGEST_RAW
+    more = f"\n… {left:,} more characters" if left > 0 else ""
+    return f'<pre tabindex="0">{plain(text[:_LONGEST_RAW])}{more}</pre>'
+
+
+# ── other words ──────────────────────────────────────────────────────────────
+
+
+def _words(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
+    calls = [event for event in _events(read) if isinstance(event, ToolCalled)]
+    sought = parameters.get("event", "")
+    chosen = next((one for one in calls if anchor(one.id) == sought), calls[0] if calls else None)
+    if chosen is None:
+        return ['<p class="empty">No tool was called in this session.</p>'], {"call": None, "said": {}}
+    body = ['<div class="with-side"><aside class="turns"><nav class="contents" aria-label="Calls"><ol>']
+    at = calls.index(chosen)
+    first = max(0, min(at - 40, len(calls) - 100))
+    for event in calls[first : first + 100]:
+        link = plain(address(here, {"tab": "words", "event": anchor(event.id)}))
+        body.append(f'<li><a href="{link}"{current(is_it=event is chosen)}>{plain(event.call.native.name)}</a></li>')
+    body.append("</ol></nav></aside><div>")
+    body.append(f"<h2>{plain(chosen.call.native.name)}</h2>")
+    body.append(f'<p class="label">as it was called</p>{_code(_arguments(chosen.call.native.arguments))}')
+    told: dict[str, Any] = {}
+    for operation in chosen.call.operations:
+        body.append(
+            f'<p class="label">means {plain(str(operation.__struct_config__.tag))}</p>{_code(pretty(msgspec.to_builtins(operation)))}'
+        )
+    if not chosen.call.operations:
+        body.append("<p>This call was not understood, so it cannot be said in other words.</p>")
+    else:
+        told = in_other_words(chosen.call)
+        body += _vocabularies(told)
+    body.append("</div></div>")
+    return body, {"call": event_line(chosen), "said": told}
+
+
+def in_other_words(call: Call) -> dict[str, Any]:
+    """A call in every vocabulary: the native calls, what is lost, or why it cannot be said."""
+    told: dict[str, Any] = {}
+    for name in sorted(DIALECTS.built_in):
+        dialect: Dialect = DIALECTS[name]
+        try:
+            written = [one for operation in call.operations for one in dialect.write_call("1", operation)]
+            lost = [loss for operation in call.operations for loss in dialect.loss(operation)]
+        except Unspeakable as error:
+            told[name] = {"reason": error.reason}
+            continue
+        told[name] = {
+            "calls": [{"name": one.name, "arguments": one.arguments} for one in written],
+            "lost": [{"field": loss.field, "reason": loss.reason} for loss in lost],
+        }
+    return told
+
+
+def _vocabularies(told: dict[str, Any]) -> Iterator[str]:
+    yield '<div class="vocabularies">'
+    for name, said in told.items():
+        if "reason" in said:
+            continue
+        yield f'<section class="vocabulary"><h3>{plain(name.replace("_", " "))}</h3>'
+        for call in said["calls"]:
+            yield f'<p class="label">{plain(call["name"])}</p>{_code(_arguments(call["arguments"]))}'
+        for loss in said["lost"]:
+            yield f'<p class="lost">Lost: {plain(loss["field"])} ({plain(loss["reason"])})</p>'
+        if not said["lost"]:
+            yield '<p class="kept">Nothing is lost.</p>'
+        yield "</section>"
+    yield "</div>"
+    unspoken = [(name, said["reason"]) for name, said in told.items() if "reason" in said]
+    if unspoken:
+        yield '<h3>Cannot say it</h3><ul class="unspoken">'
+        yield from (f"<li><b>{plain(name.replace('_', ' '))}</b>: {plain(reason)}</li>" for name, reason in unspoken)
+        yield "</ul>"
+
+
+def _arguments(arguments: dict[str, Any] | str) -> str:
+    return arguments if isinstance(arguments, str) else pretty(arguments)
+
+
+_SHOWN: Final = {"said": _said, "changes": _changes, "timeline": _timeline, "raw": _raw, "words": _words}

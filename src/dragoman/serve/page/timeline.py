@@ -1,0 +1,185 @@
+"""The tab *Timeline*: what took how long, as a picture made of lines and bars.
+
+Lanes are one per agent, and as many for tools as ran at once. The time between the end of an answer and what the user
+said next is a gap: long ones are drawn short, with their length written in them.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Literal
+
+import msgspec
+
+from dragoman.logs import key_of
+from dragoman.logs.export import duration, plain
+from dragoman.model import (
+    AnyEvent,
+    AskUser,
+    ModelSaid,
+    ModelThought,
+    ToolCalled,
+    ToolReturned,
+    UserSaid,
+)
+
+_WIDTH: Final = 1000.0
+_ROW: Final = 22
+_LONGEST_GAP: Final = 0.03
+"""The share of the width that a gap takes at most."""
+_MOST: Final = 2_000
+"""Bars that are drawn."""
+
+
+class Bar(msgspec.Struct):
+    """One thing that took time."""
+
+    kind: Literal["model", "tool", "failed", "person"]
+    name: str
+    stream: str
+    event: str
+    began: float
+    ended: float
+    """Both in seconds since the beginning of the session."""
+
+
+def bars_of(events: Iterable[AnyEvent]) -> tuple[list[Bar], list[tuple[float, float]]]:
+    """The bars, in order, and the gaps in which nobody worked."""
+    timed = sorted((event for event in events if event.time is not None), key=lambda event: event.time or _NEVER)
+    if not timed:
+        return [], []
+    zero = timed[0].time or _NEVER
+    at = {event.id: ((event.time or zero) - zero).total_seconds() for event in timed}
+    bars: list[Bar] = []
+    last: dict[tuple[str, str], float] = {}
+    waiting: dict[tuple[tuple[str, str], str], ToolCalled] = {}
+    gaps: list[tuple[float, float]] = []
+    busy_until = 0.0
+    for event in timed:
+        key, now = key_of(event), at[event.id]
+        before = last.get(key, now)
+        if isinstance(event, UserSaid) and event.by == "user" and key[1] == "main" and now > busy_until:
+            gaps.append((busy_until, now))
+        elif isinstance(event, ModelSaid | ModelThought | ToolCalled) and now > before:
+            bars.append(Bar("model", getattr(event, "model", None) or "model", key[1], event.id, before, now))
+        if isinstance(event, ToolCalled):
+            waiting[key, event.call.id] = event
+        elif isinstance(event, ToolReturned) and (called := waiting.pop((key, event.result.call_id), None)) is not None:
+            bars.append(_bar(called, event, at[called.id], now))
+        busy_until = max(busy_until, now)
+        if isinstance(event, _WORKING):
+            last[key] = now
+    return sorted(bars, key=lambda bar: bar.began), [(begin, end) for begin, end in gaps if end - begin > 1]
+
+
+_WORKING: Final = (UserSaid, ModelSaid, ModelThought, ToolCalled, ToolReturned)
+"""After one of these the model, or a person, is next; book-keeping in between says nothing."""
+_NEVER: Final = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+
+
+def _bar(called: ToolCalled, returned: ToolReturned, began: float, ended: float) -> Bar:
+    asked = called.decision is not None and called.decision.verdict == "asked"
+    is_question = any(isinstance(one, AskUser) for one in called.call.operations[:1])
+    outcomes = returned.result.outcomes
+    failed = any(type(one).__name__ == "Failure" or getattr(one, "exit_code", 0) not in (0, None) for one in outcomes)
+    kind: Literal["tool", "failed", "person"] = "person" if asked or is_question else "failed" if failed else "tool"
+    return Bar(kind, called.call.native.name, called.stream, called.id, began, max(began, ended))
+
+
+def timeline(events: list[AnyEvent], link: Callable[[str], str]) -> tuple[list[str], dict[str, Any]]:
+    """The tab and its data."""
+    bars, gaps = bars_of(events)
+    data = {"bars": msgspec.to_builtins(bars), "gaps": [{"began": begin, "ended": end} for begin, end in gaps]}
+    if not bars:
+        return ['<p class="empty">The log has no times to draw.</p>'], data
+    return [*_summary(bars, gaps), *_drawn(bars[:_MOST], gaps, link), *_listed(bars)], data
+
+
+def _summary(bars: list[Bar], gaps: list[tuple[float, float]]) -> Iterator[str]:
+    spent = {
+        "model": sum(bar.ended - bar.began for bar in bars if bar.kind == "model"),
+        "tools": sum(bar.ended - bar.began for bar in bars if bar.kind in ("tool", "failed")),
+        "waiting for a person": sum(bar.ended - bar.began for bar in bars if bar.kind == "person"),
+        "idle": sum(end - begin for begin, end in gaps),
+    }
+    yield '<dl class="facts">'
+    yield from (f"<div><dt>{name}</dt><dd>{duration(seconds)}</dd></div>" for name, seconds in spent.items() if seconds)
+    yield "</dl>"
+    if len(bars) > _MOST:
+        yield f'<p class="label">The first {_MOST:,} of {len(bars):,} are drawn; the JSON has all.</p>'
+
+
+def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str], str]) -> Iterator[str]:
+    place, end = _scale(bars, gaps)
+    lanes = _lanes(bars)
+    height = (max(lanes.values()) + 1) * _ROW + 24
+    yield (
+        f'<div class="wide" tabindex="0"><svg class="timeline" viewBox="0 0 {_WIDTH:.0f} {height}" role="img"'
+        f' aria-label="What ran when: {len(bars)} bars over {duration(end)}">'
+    )
+    for begin, finish in gaps:
+        left, right = place(begin), place(finish)
+        yield f'<rect class="gap" x="{left:.1f}" y="0" width="{max(1, right - left):.1f}" height="{height - 20}">'
+        yield f"<title>{duration(finish - begin)} without work</title></rect>"
+    for number, bar in enumerate(bars):
+        left, right = place(bar.began), place(bar.ended)
+        words = f"{bar.name}: {duration(bar.ended - bar.began)}"
+        if bar.kind == "person":
+            words += ", a person was waited for"
+        yield (
+            f'<a href="{plain(link(bar.event))}"><rect class="{bar.kind}" x="{left:.1f}" y="{lanes[number] * _ROW + 3}"'
+            f' width="{max(1.5, right - left):.1f}" height="{_ROW - 6}" rx="2"><title>{plain(words)}</title></rect></a>'
+        )
+    yield f'<text x="0" y="{height - 6}">0</text>'
+    yield f'<text x="{_WIDTH:.0f}" y="{height - 6}" text-anchor="end">{duration(end)}</text></svg></div>'
+    yield (
+        '<p class="legend"><span class="model">model</span><span class="tool">tool</span><span class="failed">failed tool'
+        '</span><span class="person">waiting for a person</span><span class="gap">idle</span></p>'
+    )
+
+
+def _scale(bars: list[Bar], gaps: list[tuple[float, float]]) -> tuple[Callable[[float], float], float]:
+    """What gives a moment its place; gaps are drawn short."""
+    end = max([*(bar.ended for bar in bars), *(finish for _, finish in gaps)])
+    idle = sum(finish - begin for begin, finish in gaps)
+    working = max(end - idle, 0.001)
+    share = min(_LONGEST_GAP, 0.5 / max(1, len(gaps)))
+    widths = [min(share * _WIDTH, (finish - begin) / end * _WIDTH) for begin, finish in gaps]
+    unit = (_WIDTH - sum(widths)) / working
+
+    def place(moment: float) -> float:
+        at = moment * unit
+        for (begin, finish), width in zip(gaps, widths, strict=True):
+            inside = max(0.0, min(moment, finish) - begin)
+            at += inside * (width / (finish - begin) - unit)
+        return at
+
+    return place, end
+
+
+def _lanes(bars: list[Bar]) -> dict[int, int]:
+    """Each bar's lane: the models of one agent share one, tools take the next that is free."""
+    lanes: dict[int, int] = {}
+    models: dict[str, int] = {}
+    for bar in bars:
+        models.setdefault(bar.stream, len(models))
+    free: list[float] = []
+    for number, bar in enumerate(bars):
+        if bar.kind == "model":
+            lanes[number] = models[bar.stream]
+            continue
+        lane = next((at for at, until in enumerate(free) if until <= bar.began), len(free))
+        if lane == len(free):
+            free.append(0.0)
+        free[lane] = bar.ended
+        lanes[number] = len(models) + lane
+    return lanes
+
+
+def _listed(bars: list[Bar]) -> Iterator[str]:
+    """The longest ones in words."""
+    longest = sorted(bars, key=lambda bar: bar.began - bar.ended)[:10]
+    yield "<h2>Longest</h2><ol>"
+    yield from (f"<li>{plain(bar.name)} <span>{duration(bar.ended - bar.began)}</span></li>" for bar in longest)
+    yield "</ol>"

@@ -1,0 +1,174 @@
+"""The screen **Usage**: tokens, cost, calls and durations, the figures of `dragoman stats`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from dragoman.logs import statistics
+from dragoman.logs.export import dollars, duration, plain
+from dragoman.logs.history import Group
+
+from .frame import Asked, Parameters, Screen, address, current, number, table
+from .library import Library
+from .list_screen import filter_of
+
+_BY: Final = {
+    "day": "Day",
+    "week": "Week",
+    "month": "Month",
+    "project": "Project",
+    "model": "Model",
+    "client": "Client",
+    "tool": "Tool",
+    "operation": "Operation",
+}
+_IN_TIME: Final = ("day", "week", "month")
+_PLOTTED: Final = 60
+"""Bars of a plot: the newest, or the largest."""
+_SHOWN: Final = 200
+_SINCE: Final = {"": "All time", "1d": "24 hours", "1w": "7 days", "30d": "30 days", "90d": "90 days"}
+
+
+def usage_screen(library: Library, parameters: Parameters) -> Screen:
+    """The plots and the table."""
+    by = parameters.get("by") or "day"
+    if by not in _BY:
+        raise Asked(f"there is nothing called {by!r} to count by; there are {', '.join(_BY)}")
+    with library.lock:
+        counted = statistics(library.fresh(), filter_of(parameters), (by,))  # type: ignore[arg-type]
+    groups = (
+        sorted(counted.groups, key=lambda one: one.group[by] or "", reverse=True) if by in _IN_TIME else counted.groups
+    )
+    body = ["<h1>Usage</h1>", *_choices(parameters, by), *_cards(counted.total)]
+    if not groups:
+        body.append('<p class="empty">Nothing was recorded in this time.</p>')
+    plotted = list(reversed(groups[:_PLOTTED])) if by in _IN_TIME else groups[:_PLOTTED]
+    if any(group.tokens is not None and group.tokens.tokens for group in plotted):
+        body += _plot(
+            "Tokens", by, [(_name(one, by), float(_tokens(one) or 0), number(_tokens(one))) for one in plotted]
+        )
+        body += _plot("Cost", by, [(_name(one, by), _cost(one) or 0.0, _money(one)) for one in plotted])
+    if any(group.calls is not None and group.calls.calls for group in plotted):
+        calls = [(_name(one, by), float(one.calls.calls if one.calls else 0), _calls(one)) for one in plotted]
+        body += _plot("Calls", by, calls)
+    body += _table(groups[:_SHOWN], counted.total, by)
+    if len(groups) > _SHOWN:
+        body.append(f'<p class="label">{len(groups) - _SHOWN:,} more are not shown; the JSON has all.</p>')
+    data = {"by": by, "groups": msgspec.to_builtins(groups), "total": msgspec.to_builtins(counted.total)}
+    return Screen("Usage", "/usage", body, data)
+
+
+def _choices(parameters: Parameters, by: str) -> Iterator[str]:
+    yield '<nav class="tabs" aria-label="Count by">'
+    for name, word in _BY.items():
+        link = plain(address("/usage", {**parameters, "by": "" if name == "day" else name}))
+        yield f'<a href="{link}"{current(is_it=name == by)}>{word}</a>'
+    yield '</nav><p class="chosen" role="group" aria-label="Time">'
+    for since, word in _SINCE.items():
+        mark = ' aria-current="true"' if parameters.get("since", "") == since else ""
+        yield f'<a href="{plain(address("/usage", {**parameters, "since": since}))}"{mark}>{word}</a>'
+    yield "</p>"
+
+
+def _cards(total: Group) -> Iterator[str]:
+    tokens, calls = total.tokens, total.calls
+    cards: list[tuple[str, str, str]] = [("Sessions", number(total.sessions), "")]
+    if tokens is not None:
+        read, fresh = tokens.cached_read_tokens, tokens.input_tokens
+        whole = (read or 0) + (fresh or 0) + (tokens.cached_write_tokens or 0)
+        unknown = f"{tokens.unpriced:,} exchanges of unknown price are not in it" if tokens.unpriced else "list prices"
+        cards.append(("Cost", "not known" if tokens.cost is None else dollars(tokens.cost), unknown))
+        cards.append(("Tokens", number(tokens.tokens), f"{tokens.exchanges:,} exchanges"))
+        if whole and read is not None:
+            cards.append(("From caches", f"{read / whole:.0%}", "of the input"))
+    if calls is not None:
+        share = f"{calls.failures / calls.calls:.1%} failed" if calls.calls else ""
+        cards.append(("Calls", number(calls.calls), share))
+        if calls.median is not None:
+            cards.append(("Median call", duration(calls.median), f"90% within {duration(calls.p90 or 0)}"))
+    yield '<dl class="cards">'
+    for name, value, more in cards:
+        yield f"<div><dt>{name}</dt><dd>{plain(value)}</dd><dd>{plain(more)}</dd></div>"
+    yield "</dl>"
+
+
+def _plot(title: str, by: str, bars: list[tuple[str, float, str]]) -> Iterator[str]:
+    largest = max((value for _, value, _ in bars), default=0.0)
+    if not largest:
+        return
+    width, height = 1000.0, 150
+    step = width / max(len(bars), 8)
+    yield f'<figure class="plot"><figcaption>{title} by {_BY[by].lower()}</figcaption>'
+    yield f'<svg viewBox="0 0 {width:.0f} {height + 18}" role="img" aria-label="{title}; the table below has the figures">'
+    for place, (name, value, words) in enumerate(bars):
+        tall = value / largest * height
+        yield f'<g><rect class="hit" x="{place * step:.1f}" y="0" width="{step:.1f}" height="{height}"/>'
+        yield (
+            f'<rect class="bar" x="{place * step + step * 0.1:.1f}" y="{height - tall:.1f}" width="{step * 0.8:.1f}"'
+            f' height="{tall:.1f}" rx="2"/><title>{plain(name)}: {plain(words)}</title></g>'
+        )
+    yield f'<text x="0" y="{height + 14}">{plain(bars[0][0][:40])}</text>'
+    if len(bars) > 1:
+        at = (len(bars) - 0.5) * step
+        yield f'<text x="{at:.0f}" y="{height + 14}" text-anchor="{"end" if at > 300 else "middle"}">{plain(bars[-1][0][:40])}</text>'
+    yield "</svg></figure>"
+
+
+def _table(groups: list[Group], total: Group, by: str) -> Iterator[str]:
+    head = [_BY[by], "sessions", "calls", "failed", "median"]
+    with_tokens = total.tokens is not None
+    if with_tokens:
+        head += ["input", "cache read", "cache write", "output", "tokens", "cost"]
+    rows = [[plain(_name(one, by)), *_figures(one, with_tokens=with_tokens)] for one in groups]
+    rows.append(["<b>Total</b>", *(f"<b>{cell}</b>" for cell in _figures(total, with_tokens=with_tokens))])
+    yield from table(head, rows, numbers=frozenset(range(1, len(head))))
+
+
+def _figures(group: Group, *, with_tokens: bool) -> list[str]:
+    calls, tokens = group.calls, group.tokens
+    cells = [number(group.sessions)]
+    cells += (
+        ["", "", ""]
+        if calls is None
+        else [
+            number(calls.calls),
+            f'<span class="bad">{calls.failures:,}</span>' if calls.failures else "0",
+            "" if calls.median is None else duration(calls.median),
+        ]
+    )
+    if with_tokens and tokens is not None:
+        counts = (tokens.input_tokens, tokens.cached_read_tokens, tokens.cached_write_tokens, tokens.output_tokens)
+        cells += [*(number(one) for one in counts), number(tokens.tokens), plain(_money(group))]
+    return cells
+
+
+def _name(group: Group, by: str) -> str:
+    return group.group[by] or "not known"
+
+
+def _tokens(group: Group) -> int | None:
+    return None if group.tokens is None else group.tokens.tokens
+
+
+def _cost(group: Group) -> float | None:
+    return None if group.tokens is None else group.tokens.cost
+
+
+def _money(group: Group) -> str:
+    if group.tokens is None or (group.tokens.cost is None and not group.tokens.unpriced):
+        return ""
+    known = "not known" if group.tokens.cost is None else dollars(group.tokens.cost)
+    return (
+        f"{known} + {group.tokens.unpriced:,} unpriced"
+        if group.tokens.unpriced and group.tokens.cost is not None
+        else known
+    )
+
+
+def _calls(group: Group) -> str:
+    if group.calls is None:
+        return ""
+    return f"{group.calls.calls:,}, {group.calls.failures:,} failed"

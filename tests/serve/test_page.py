@@ -1,0 +1,300 @@
+"""The local page: who may open it, what it sends, and that its figures are those of the commands."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from dragoman.logs import Query, statistics
+from dragoman.serve.page import Library, Page
+from tests.logs.samples import CLAUDE, SAMPLES
+
+SCREENS = ("/", "/search", "/usage", "/compare", "/sql")
+TABS = ("said", "changes", "timeline", "raw", "words")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for format in ("claude_code", "codex", "gemini_cli"):
+        for name, data in SAMPLES[format]:
+            path = tmp_path / "logs" / format / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+    return tmp_path / "logs"
+
+
+class Reader:
+    """A browser that has opened the page."""
+
+    def __init__(self, page: Page, session: aiohttp.ClientSession) -> None:
+        self.page, self.session = page, session
+
+    async def get(self, path: str, **headers: str) -> tuple[int, str]:
+        async with self.session.get(self.page.url + path, headers=headers) as answer:
+            return answer.status, await answer.text()
+
+    async def json(self, path: str) -> Any:
+        _, text = await self.get(path, Accept="application/json")
+        return json.loads(text)
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[Reader]:
+    query = Query(paths=[folder])
+    page = Page(Library(query))
+    await page.start()
+    try:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+            async with session.get(page.opening()) as answer:
+                assert answer.status == 200
+            yield Reader(page, session)
+    finally:
+        await page.close()
+        query.close()
+
+
+async def test_the_address_opens_the_page_once_and_gives_a_strict_cookie(folder: Path) -> None:
+    query = Query(paths=[folder])
+    page = Page(Library(query))
+    await page.start()
+    address = page.opening("/usage?by=tool")
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
+        async with session.get(page.url + "/") as answer:
+            assert answer.status == 401
+            assert "session" not in (await answer.text()).lower()
+        async with session.get(page.url + "/?token=wrong", allow_redirects=False) as answer:
+            assert answer.status == 401
+        async with session.get(address, allow_redirects=False) as answer:
+            assert (answer.status, answer.headers["Location"]) == (303, "/usage?by=tool")
+            cookie = answer.headers["Set-Cookie"]
+            assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
+        async with session.get(address, allow_redirects=False) as answer:
+            assert answer.status == 401
+        async with session.get(page.url + "/", headers={"Cookie": cookie.split(";")[0]}) as answer:
+            assert answer.status == 200
+        async with session.get(page.url + "/", headers={"Cookie": "dragoman_page=x"}) as answer:
+            assert answer.status == 401
+    await page.close()
+    query.close()
+
+
+async def test_requests_of_other_pages_and_requests_that_could_write_are_refused(folder: Path) -> None:
+    async with opened(folder) as reader:
+        for path in (*SCREENS, "/live", "/assets/page.js"):
+            for headers in (
+                {"Host": "evil.example"},
+                {"Host": f"evil.example:{reader.page.port}"},
+                {"Host": "127.0.0.1:1"},
+                {"Origin": "http://evil.example"},
+                {"Origin": "null"},
+                {"Sec-Fetch-Site": "cross-site"},
+                {"Sec-Fetch-Site": "same-site"},
+            ):
+                assert (await reader.get(path, **headers))[0] == 403, (path, headers)
+            for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+                async with reader.session.request(method, reader.page.url + path) as answer:
+                    assert answer.status == 403, (path, method)
+        assert (await reader.get("/", Origin=reader.page.url))[0] == 200
+
+
+async def test_the_page_listens_on_loopback_alone(folder: Path) -> None:
+    async with opened(folder) as reader:
+        assert reader.page._runner is not None
+        assert [address[0] for address in reader.page._runner.addresses] == ["127.0.0.1"]
+
+
+async def test_every_answer_has_a_strict_policy_and_nothing_inline(folder: Path) -> None:
+    async with opened(folder) as reader:
+        id = (await reader.json("/"))["sessions"][0]["session"]
+        paths = [*SCREENS, *(f"/session/{id}?tab={tab}" for tab in TABS), "/nothing", "/session/none"]
+        for path in (*paths, "/assets/page.css", "/assets/page.js", "/assets/transcript.css"):
+            async with reader.session.get(reader.page.url + path) as answer:
+                policy = answer.headers["Content-Security-Policy"]
+                assert answer.headers["X-Content-Type-Options"] == "nosniff"
+                assert answer.headers["Referrer-Policy"] == "no-referrer"
+                text = await answer.text()
+            rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+            assert rules["default-src"] == "'none'"
+            assert rules["script-src"] == rules["style-src"] == rules["connect-src"] == "'self'"
+            assert rules["frame-ancestors"] == rules["base-uri"] == "'none'"
+            if path in paths:
+                assert re.findall(r"<script(?! src=\"/assets/)|<style|\sstyle=|\son\w+=|javascript:", text) == [], path
+
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>\'"</title></textarea>{{7*7}}\u202e'
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def hostile(value: Any) -> Any:
+    """The same record with hostile text in every field that may hold any."""
+    kept = ("type", "role", "timestamp", "uuid", "parentUuid", "tool_use_id", "id", "name", "sessionId", "requestId")
+    if isinstance(value, dict):
+        return {key: one if key in kept else hostile(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [hostile(one) for one in value]
+    return f"{value} {HOSTILE}" if isinstance(value, str) else value
+
+
+async def test_hostile_text_in_every_field_of_a_log_stays_text(tmp_path: Path) -> None:
+    lines = [json.dumps(hostile(json.loads(line))) for line in CLAUDE.splitlines()]
+    log = tmp_path / "logs" / "a.jsonl"
+    log.parent.mkdir()
+    log.write_text("\n".join(lines) + "\n")
+    async with opened(log.parent) as reader:
+        id = (await reader.json("/"))["sessions"][0]["session"]
+        asked = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E"
+        paths = [f"/session/{id}?tab={tab}" for tab in TABS]
+        paths += ["/", f"/?q={asked}", f"/?project={asked}", f"/?since={asked}", f"/?client={asked}", "/search?q=alert"]
+        paths += [f"/search?q=x&tool={asked}", f"/sql?sql={asked}", f"/usage?by={asked}", "/usage?by=project"]
+        paths += [f"/compare?a={id}&b={id}", f"/compare?a={asked}&b=x", f"/session/{asked}", f"/{asked}"]
+        paths += ["/sql?sql=SELECT+*+FROM+sessions", f"/session/{id}?event={asked}&from={asked}&prose={asked}"]
+        for path in paths:
+            _, text = await reader.get(path)
+            tags = Tags()
+            tags.feed(text)
+            assert [one for one in tags.found if one[0] == "script"] == [
+                ("script", {"src": "/assets/page.js", "defer": None})
+            ], path
+            assert [one for tag, one in tags.found if any(name.startswith("on") for name in one)] == [], path
+            assert [one for tag, one in tags.found if tag == "img"] == [], path
+            assert "\u202e" not in text, path
+
+
+async def test_figures_on_the_page_are_those_of_the_commands_and_of_sql(folder: Path) -> None:
+    with_query = Query(paths=[folder])
+    async with opened(folder) as reader:
+        for by in ("day", "week", "month", "model", "client", "tool", "project", "operation"):
+            shown = await reader.json(f"/usage?by={by}")
+            counted = statistics(with_query, by=(by,))  # type: ignore[arg-type]
+            assert {one["group"][by]: one["sessions"] for one in shown["groups"]} == {
+                one.group[by]: one.sessions for one in counted.groups
+            }
+            assert shown["total"]["calls"]["calls"] == counted.total.calls.calls if counted.total.calls else 0
+        listed = await reader.json("/")
+        asked = "SELECT s.session, s.calls, s.tokens FROM sessions s WHERE s.parent_session IS NULL"
+        rows = {row[0]: (row[1], row[2]) for row in with_query.sql(asked).rows}
+        assert {one["session"]: (one["calls"], one["tokens"]) for one in listed["sessions"]} == rows
+        (total,) = with_query.sql("SELECT sum(cost) FROM usage WHERE NOT repeated").rows[0]
+        assert sum(one["cost"] or 0 for one in listed["sessions"]) == pytest.approx(total)
+        assert (await reader.json("/sql?sql=SELECT+count(*)+FROM+calls"))["rows"] == [
+            list(with_query.sql("SELECT count(*) FROM calls").rows[0])
+        ]
+        for one in listed["sessions"]:
+            shown = await reader.json(f"/session/{one['session']}")
+            assert shown["session"]["cost"] == one["cost"]
+            (said,) = [row for row in with_query.sessions() if row.session == one["session"]]
+            if not said.agents:
+                assert sum(entry["kind"] == "call" for entry in shown["entries"]) == said.calls
+    with_query.close()
+
+
+async def test_filters_choose_as_those_of_the_command(folder: Path) -> None:
+    query = Query(paths=[folder])
+    async with opened(folder) as reader:
+        everything = await reader.json("/")
+        assert everything["clients"] == {
+            client: sum(row.client == client for row in query.sessions()) for client in everything["clients"]
+        }
+        for client, count in everything["clients"].items():
+            chosen = await reader.json(f"/?client={client}")
+            assert (chosen["total"], {one["client"] for one in chosen["sessions"]}) == (count, {client})
+        assert (await reader.json("/?until=2000-01-01"))["total"] == 0
+        assert (await reader.get("/?since=soon"))[0] == 400
+        title = everything["sessions"][0]["title"]
+        assert (await reader.json(f"/?q={title.split()[0]}"))["total"] >= 1
+    query.close()
+
+
+async def test_words_are_found_where_they_were_said(folder: Path) -> None:
+    async with opened(folder) as reader:
+        entries = [
+            (one["session"], entry)
+            for one in (await reader.json("/"))["sessions"]
+            for entry in (await reader.json(f"/session/{one['session']}"))["entries"]
+        ]
+        session, entry = next((id, one) for id, one in entries if one["kind"] == "user" and one.get("text"))
+        words = " ".join(re.findall(r"\w+", entry["text"][0])[:3])
+        hits = (await reader.json(f"/search?q={words}"))["hits"]
+        assert (session, entry["anchor"]) in {(hit["session"], hit["anchor"]) for hit in hits}
+        status, text = await reader.get(f"/session/{session}?event={entry['anchor']}")
+        assert status == 200
+        assert f'id="{entry["anchor"]}"' in text
+        failed = (await reader.json("/search?failed=1"))["hits"]
+        assert all(hit["failed"] for hit in failed)
+        for odd in ("%22", "*", "AND", "(", "NEAR(a%20b)", "text:x", "%00", "'"):
+            assert (await reader.get(f"/search?q={odd}"))[0] == 200
+
+
+async def test_a_statement_that_is_refused_or_takes_too_much_says_so(folder: Path) -> None:
+    async with opened(folder) as reader:
+        for sql in (
+            "SELECT nothing",
+            "SELECT * FROM read_csv('/etc/passwd')",
+            "COPY calls TO '/tmp/x'",
+            "SELECT * FROM range(5000)",
+        ):
+            status, text = await reader.get(f"/sql?sql={sql}")
+            assert (status, 'role="alert"' in text) == (400, True), sql
+
+
+def long_log(turns: int) -> Iterator[str]:
+    head = {"sessionId": "long", "version": "2.1.0", "cwd": "/p", "timestamp": "2026-01-05T12:00:00Z"}
+    for turn in range(turns):
+        said = {"role": "user", "content": f"question {turn}"}
+        yield json.dumps({**head, "type": "user", "uuid": f"u{turn}", "message": said})
+        answer = {"role": "assistant", "model": "m", "content": [{"type": "text", "text": f"answer {turn}"}]}
+        yield json.dumps({**head, "type": "assistant", "uuid": f"a{turn}", "message": {**answer, "id": f"m{turn}"}})
+
+
+async def test_a_long_session_is_shown_in_windows_that_leave_nothing_out(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "long.jsonl"
+    log.parent.mkdir()
+    log.write_text("\n".join(long_log(400)) + "\n")
+    async with opened(log.parent) as reader:
+        first = await reader.json("/session/long")
+        texts: list[str] = []
+        for begin in range(0, first["total"], len(first["entries"])):
+            window = await reader.json(f"/session/long?from={begin}")
+            assert window["from"] == begin
+            texts += [text for entry in window["entries"] for text in entry["text"]]
+        assert texts == [f"{kind} {turn}" for turn in range(400) for kind in ("question", "answer")]
+        _, text = await reader.get("/session/long?from=end")
+        assert "answer 399" in text
+        assert "answer 5<" not in text
+
+
+def append(folder: Path, record: dict[str, Any]) -> None:
+    with next(folder.glob("claude_code/**/*.jsonl")).open("a") as file:
+        file.write(json.dumps(record) + "\n")
+
+
+async def test_what_is_written_to_a_log_is_told_to_who_listens(folder: Path) -> None:
+    async with opened(folder) as reader:
+        session = json.loads(CLAUDE.splitlines()[-1]).get("sessionId") or "s-1"
+        more = {"type": "user", "uuid": "later", "sessionId": session, "timestamp": "2027-01-01T00:00:00Z"}
+        async with reader.session.get(reader.page.url + "/live") as stream:
+            assert stream.content_type == "text/event-stream"
+            assert (await stream.content.readline()).startswith(b"retry")
+            append(folder, {**more, "message": {"role": "user", "content": "one more thing"}})
+            async for line in stream.content:
+                if line.startswith(b"data:"):
+                    assert session in json.loads(line.removeprefix(b"data:"))
+                    break
+        entries = (await reader.json(f"/session/{session}?from=end"))["entries"]
+        assert entries[-1]["text"] == ["one more thing"]
