@@ -300,6 +300,60 @@ OPENHANDS_RESULT = _openhands(
 )
 
 
+# ── Mistral Vibe ─────────────────────────────────────────────────────────────
+
+VIBE = json.dumps(
+    {
+        "generation": "0000000000000002",
+        "session_id": "v-1",
+        "snapshot_sequence": 2,
+        "store_format": "mistral.vibe.unified-session-store/v1",
+    }
+).encode()
+
+
+def vibe_files() -> dict[str, bytes]:
+    """A session's other files, by their names in its folder."""
+    code = "async function main() { return await tools.mcp_toy.echo({ text: 'x' }); }"
+    arguments = {"type": "json", "raw": json.dumps({"code": code}), "value": {"code": code}}
+    said = [{"type": "tool_call", "id": "c-1", "name": "run_typescript", "arguments": arguments}]
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "Fix it."}]},
+        {"role": "assistant", "content": said},
+        {"role": "tool", "tool_call_id": "c-1", "name": "run_typescript", "outcome": "success", "content": []},
+        {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+    ]
+    inner = "typescript:1:c-1:0:tool:0"
+    call = {"arguments": {"text": "x"}, "group_name": "mcp_toy", "tool_name": "echo"}
+    usage = {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 7}
+    journal = [
+        {"type": "command_reserved", "payload": {}},
+        {"type": "action_result", "payload": {"result": {"result": {"usage": usage}}}},
+        {"type": "action_intent", "payload": {"action_id": "a-1", "request": {"call": call, "call_id": inner}}},
+        {
+            "type": "action_result",
+            "payload": {
+                "result": {"call_id": inner, "result": {"type": "success", "content": [{"type": "text", "text": "x"}]}}
+            },
+        },
+        {"type": "action_result", "payload": {"result": {"result": {"usage": usage}}}},
+    ]
+    chained = [
+        {**row, "sequence": number, "record_sha256": "0", "previous_record_sha256": "0"}
+        for number, row in enumerate(journal, 1)
+    ]
+    rows = [{"message": message, "source": "history", "turn_index": 0} for message in messages]
+    manifest = {"checkpoint": {"chunks": ["ab"]}, "recovery_journal_segment": {}, "session_id": "v-1"}
+    state = {"snapshot": {"session": {"createdAt": 1_767_225_600_000, "parentSessionId": None}}}
+    return {
+        "generations/0000000000000002/manifest.json": json.dumps(manifest).encode(),
+        "generations/0000000000000002/projection-state.json": json.dumps(state).encode(),
+        "chunks/ab.json": json.dumps(rows).encode(),
+        "journal/0000000000000001.jsonl": lines(*chained),
+        "meta.json": json.dumps({"environment": {"working_directory": "/p"}, "config": {"model_name": "m-1"}}).encode(),
+    }
+
+
 AGENT_SAMPLES: dict[str, list[tuple[str, bytes]]] = {
     "droid": [("-p/dr-1.jsonl", DROID)],
     "goose": [("sessions.db", GOOSE)],
@@ -309,6 +363,7 @@ AGENT_SAMPLES: dict[str, list[tuple[str, bytes]]] = {
         ("o-2/events/event-00002-e.json", OPENHANDS_CALL),
         ("o-3/events/event-00003-e.json", OPENHANDS_RESULT),
     ],
+    "mistral_vibe": [("v-1/CURRENT", VIBE)],
     "kimi_code": [
         ("session_k-1/agents/main/wire.jsonl", KIMI),
         ("session_k-1/agents/agent-0/wire.jsonl", KIMI_AGENTS_OWN),
