@@ -223,11 +223,20 @@ def test_events_that_come_one_by_one_are_read_as_bytes_that_come_one_by_one(api:
     pieces = [piece for event in events for piece in (as_bytes([event], named=named, end=end), b"")]
     for _ in range(data.draw(st.integers(0, 3))):
         pieces.insert(data.draw(st.integers(0, len(pieces))), data.draw(BETWEEN))
-    if data.draw(st.booleans()):  # a line end inside the data
-        pieces = [piece.replace(b", ", b",\r") for piece in pieces]
     whole = b"".join(pieces)
     ends = [len(b"".join(pieces[:count])) for count in range(len(pieces))]
     assert fed(api, whole, ends) == fed(api, whole, [*range(len(whole))])
+
+
+@pytest.mark.parametrize("api", ALL)
+@pytest.mark.parametrize("named", [True, False])
+def test_a_line_end_inside_the_data_of_an_event_that_comes_alone_ends_the_line(api: str, named: bool) -> None:
+    for events, _ in STREAMS[api]:
+        pieces = [as_bytes([event], named=named) for event in events]
+        for place, piece in enumerate(pieces):
+            cut = [*pieces[:place], piece.replace(b", ", b",\r"), *pieces[place + 1 :]]
+            ends = [len(b"".join(cut[:count])) for count in range(len(cut))]
+            assert fed(api, b"".join(cut), ends) == fed(api, b"".join(cut), [])
 
 
 @pytest.mark.parametrize("api", ALL)

@@ -163,7 +163,7 @@ def _item(
             if call.executed_by is ExecutedBy.PROVIDER and (call.item is None or "type" not in call.item):
                 return None
             own = NAME in part.metadata or call.item is not None
-            item = write_call(part, definitions)
+            item = write_call(part, tuple(definitions))
             stated = {} if own else {"id": new_id("fc_"), "status": "completed"}
             return {"type": item["type"], **stated, **without(item, "type")}
         case conv.ResultPart(result):

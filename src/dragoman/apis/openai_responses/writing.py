@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from dragoman.apis.base.api import read_arguments
+from dragoman.apis.base.api import hosted_of, read_arguments
 from dragoman.apis.base.conversation_order import Remark, Turn
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
@@ -49,7 +49,7 @@ class ItemWriter:
     def __init__(
         self,
         *,
-        definitions: Sequence[Definition] = (),
+        definitions: tuple[Definition, ...] = (),
         freeform: bool = True,
         stored: bool = True,
         unchecked: bool = False,
@@ -299,7 +299,7 @@ def _is_plain(content: Any) -> bool:
     return plain and isinstance(content.get("text"), str)
 
 
-def write_call(part: conv.CallPart, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
+def write_call(part: conv.CallPart, definitions: tuple[Definition, ...] = ()) -> dict[str, Any]:
     """A call's item."""
     call = part.call
     if call.item is not None and "type" in call.item:
@@ -307,7 +307,7 @@ def write_call(part: conv.CallPart, definitions: Sequence[Definition] = ()) -> d
         if call.executed_by is ExecutedBy.CLIENT and named != call.id and (named or "id" not in call.item):
             return {**call.item, "call_id": call.id}
         return call.item
-    if any(is_own_search(one) and call.name == (one.name or one.wire_type) for one in definitions):
+    if any(is_own_search(one) and call.name == (one.name or one.wire_type) for one in hosted_of(definitions)):
         arguments = call.arguments if isinstance(call.arguments, dict) else {}
         return {"type": "tool_search_call", "call_id": call.id, "execution": "client", "arguments": arguments}
     said = mine(part.metadata)
