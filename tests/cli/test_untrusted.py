@@ -134,7 +134,10 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "events": [(LOG,), (OWN_LOG,)],
     "export": [(LOG, "--to", target) for target in ("html", "markdown", "atif", "otel")],
     "gateway": [("--model", "openai:gpt-5", "no-such-client")],
+    "hook install": [("codex",), ("codex", "--project")],
+    "hook status": [(), ("--json",)],
     "hook test": [("-",)],
+    "hook uninstall": [("codex",)],
     "index info": [()],
     "index rebuild": [()],
     "index update": [()],
@@ -201,6 +204,7 @@ EXITS = {
     "analyse": [0, 1],
     "eval": [3, 3, 3],
     "gateway": [2],
+    "hook install": [1, 1],
     "keys test": [2],
     "lab grep": [0, 0],  # a run before it recorded the project's instructions
     "mcp login": [3, 3, 3],

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.cli.terminal.console import Console, ExitCode, json_option
+from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.serve.hook import CLIENTS
+
+if TYPE_CHECKING:
+    from dragoman.serve.hook import Change
 
 _client_option = click.option(
     "--client", type=click.Choice(list(CLIENTS)), help="The client, if its payload does not say."
@@ -58,4 +63,150 @@ def test_payload(console: Console, /, *, file: Path, client: str | None, event: 
     console.line(f"answer    {handled.answer.out or '(nothing)'}, exit code {handled.answer.code}")
     if handled.note:
         console.note(handled.note)
+    return ExitCode.OK
+
+
+_which = click.argument("client", type=click.Choice(list(CLIENTS)), required=False)
+_all = click.option("--all", "every", is_flag=True, help="All clients whose folder is in your home.")
+_project = click.option("--project", is_flag=True, help="In the current folder, instead of your own settings.")
+_yes = click.option("--yes", is_flag=True, help="Change the files without asking.")
+
+
+@command.command("install")
+@_which
+@_all
+@_project
+@_yes
+@click.pass_obj
+def install(console: Console, /, *, client: str | None, every: bool, project: bool, yes: bool) -> ExitCode:
+    """Put the line that asks dragoman into a client's settings. The change is shown first.
+
+    What stands there stays as it is. `dragoman hook uninstall` gives back what was there.
+    """
+    from dragoman.serve.hook import ADVICE, changes_to_install
+
+    return _change(
+        console, _chosen(client, every=every), project=project, yes=yes, plan=changes_to_install, advice=ADVICE
+    )
+
+
+@command.command("uninstall")
+@_which
+@_all
+@_project
+@_yes
+@click.pass_obj
+def uninstall(console: Console, /, *, client: str | None, every: bool, project: bool, yes: bool) -> ExitCode:
+    """Take the line out of a client's settings again. The change is shown first."""
+    from dragoman.serve.hook import changes_to_uninstall
+
+    kept = _kept(console)
+    return _change(
+        console,
+        _chosen(client, every=every),
+        project=project,
+        yes=yes,
+        plan=lambda name, root: changes_to_uninstall(name, root, kept),
+    )
+
+
+@command.command("status")
+@json_option
+@click.pass_obj
+def status(console: Console, /, *, as_json: bool) -> ExitCode:
+    """Show where the line is installed, whether it runs, and what switches hooks off in this project or for you."""
+    from dragoman.serve.hook import ADVICE, TARGETS, is_installed, lines_in, switched_off, tried
+
+    rows: list[dict[str, str]] = []
+    for name in CLIENTS:
+        for scope, root in (("user", None), ("project", here())):
+            targets = TARGETS[name](root)
+            if not all(is_installed(target) for target in targets):
+                continue
+            lines = [lines_in(target) for target in targets]
+            problems = [wrong for ours, _ in lines for line in ours if (wrong := tried(line, here()))]
+            problems += [f"not the line that this installation writes: {line}" for _, other in lines for line in other]
+            places = (here(), Path.home())
+            problems += [f"{file} switches hooks off" for place in places for file in switched_off(name, place)]
+            rows.append(
+                {
+                    "client": name,
+                    "scope": scope,
+                    "file": str(targets[0].path),
+                    "problem": "; ".join(problems),
+                    "advice": ADVICE.get(name, ""),
+                }
+            )
+    if as_json:
+        console.json(rows)
+    elif not rows:
+        console.note("It is installed for no client. dragoman hook install CLIENT does that.")
+    else:
+        console.table(
+            ("client", "for", "file", "state"),
+            [(row["client"], row["scope"], row["file"], row["problem"] or "denies what it should") for row in rows],
+        )
+        for row in rows:
+            if row["advice"]:
+                console.note(row["advice"])
+    return ExitCode.NO if any(row["problem"] for row in rows) else ExitCode.OK
+
+
+def _kept(console: Console) -> Path:
+    return console.configuration().data_dir / "hooks"
+
+
+def _chosen(client: str | None, *, every: bool) -> list[str]:
+    if (client is not None) == every:
+        raise click.UsageError("Name one client, or use --all.")
+    if client is not None:
+        return [client]
+    from dragoman.serve.hook import TARGETS
+
+    home = Path.home()
+    folders = {name: TARGETS[name](None)[0].path for name in CLIENTS}
+    return [name for name, path in folders.items() if any(one != home and one.is_dir() for one in _above(path, home))]
+
+
+def _above(path: Path, home: Path) -> list[Path]:
+    """The folder of a client that has this file: the first below the home folder, or below `.config`."""
+    try:
+        parts = path.relative_to(home).parts
+    except ValueError:
+        return [path.parent]
+    return [home.joinpath(*parts[: 2 if parts[0] == ".config" else 1])]
+
+
+def _change(
+    console: Console,
+    clients: list[str],
+    *,
+    project: bool,
+    yes: bool,
+    plan: Callable[[str, Path | None], Iterable[Change]],
+    advice: Mapping[str, str] | None = None,
+) -> ExitCode:
+    import difflib
+
+    from dragoman.serve.hook import apply
+
+    changes = [(name, change) for name in clients for change in plan(name, here() if project else None)]
+    if not changes:
+        console.note("There is nothing to change.")
+        return ExitCode.OK
+    for _, change in changes:
+        before, after = ((text or "").splitlines(keepends=True) for text in (change.before, change.after))
+        path = str(change.target.path)
+        console.diff("".join(difflib.unified_diff(before, after, path, path)))
+    if not yes:
+        if not sys.stdin.isatty():
+            console.note("Nothing was changed: use --yes to change these files without being asked.")
+            return ExitCode.NO
+        if not click.confirm("Change these files?", default=False, err=True):
+            return ExitCode.NO
+    for _, change in changes:
+        apply(change, _kept(console), undo=advice is None)
+    for name in dict.fromkeys(name for name, _ in changes):
+        if advice and name in advice:
+            console.note(advice[name])
     return ExitCode.OK

@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from .clients import CLIENTS as CLIENTS, client_named as client_named, client_of as client_of
     from .deciding import Rules as Rules, decide as decide, rules_of as rules_of
     from .explaining import Explained as Explained, explained as explained
+    from .installing import (
+        ADVICE as ADVICE,
+        TARGETS as TARGETS,
+        Change as Change,
+        apply as apply,
+        changes_to_install as changes_to_install,
+        changes_to_uninstall as changes_to_uninstall,
+        is_installed as is_installed,
+        lines_in as lines_in,
+        switched_off as switched_off,
+        tried as tried,
+    )
 else:
     __all__, __getattr__ = door(
         __name__,
@@ -19,6 +31,18 @@ else:
             "answering": ("Handled", "answer_here", "handle", "own_rules"),
             "client": ("Answer", "Asked", "Decision", "HookClient"),
             "clients": ("CLIENTS", "client_named", "client_of"),
+            "installing": (
+                "ADVICE",
+                "TARGETS",
+                "Change",
+                "apply",
+                "changes_to_install",
+                "is_installed",
+                "lines_in",
+                "switched_off",
+                "tried",
+                "changes_to_uninstall",
+            ),
             "explaining": ("Explained", "explained"),
             "deciding": ("Rules", "decide", "rules_of"),
         },
