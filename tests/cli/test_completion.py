@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from dragoman.cli import COMMANDS
 from dragoman.cli.terminal.completing import is_plain_word
+from tests.logs.samples import CLAUDE
 
 from .conftest import Answer, User
 
@@ -42,6 +43,14 @@ def test_a_real_bash_completes_commands_options_and_settings(user: User) -> None
     assert completed(user, "dragoman plugins --") == ["--check", "--json", "--help"]
     assert completed(user, "dragoman completion z") == ["zsh"]
     assert completed(user, "dragoman --set policy.max_i") == ["policy.max_iterations="]
+
+
+def test_ids_of_sessions_and_names_of_models_are_completed_from_the_index(user: User) -> None:
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
+    assert user.types("sessions").code == 0
+    assert completed(user, "dragoman show s-") == ["s-1"]
+    assert completed(user, "dragoman view s-") == ["s-1"]
+    assert completed(user, "dragoman stats --model cl") == ["claude-x"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

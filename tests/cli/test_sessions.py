@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,23 @@ def reader(user: User) -> User:
 
 def ids(reader: User, *options: str) -> list[str]:
     return [one["id"] for one in reader.types("sessions", "--json", *options).json]
+
+
+def test_a_list_that_is_cut_says_of_how_many(reader: User) -> None:
+    assert "2 of 4 sessions are shown; --all shows all of them." in reader.types("sessions", "--limit", "2").err
+    assert "are shown" not in reader.types("sessions").err
+
+
+def test_a_table_tears_no_id_name_or_number_at_any_width(reader: User) -> None:
+    long = CLAUDE.replace(b'"s-1"', b'"0b6f9d1e-4a77"').replace(b"claude-x", b"claude-sonnet-4-5-20250929")
+    reader.write(reader.home / ".claude/projects/-p/0b6f9d1e-4a77.jsonl", long.decode())
+    widths = (60, 80, 100, 140, 200)
+    for words in (("sessions",), ("stats", "--by", "model"), ("projects",)):
+        for width, seen in zip(widths, reader.sees_each(*((width, {}, words) for width in widths)), strict=True):
+            lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).split("\r")[-1] for line in seen.out.splitlines()]
+            assert [line for line in lines if len(line) > width] == [], (words, width)
+            for whole in {"sessions": ["0b6f9d1e-4a7"], "stats": ["claude-sonnet-4-5-20250929"]}.get(words[0], []):
+                assert whole in seen.out, (words, width)
 
 
 def test_sessions_are_listed_newest_first_and_chosen_by_filters(reader: User) -> None:

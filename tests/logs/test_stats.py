@@ -168,7 +168,7 @@ def test_time_model_tool_and_operation_choose_what_is_counted(home: Path) -> Non
 def test_several_things_can_be_counted_by_at_once_and_a_limit_says_what_it_left_out(home: Path) -> None:
     query = Query(paths=[home])
     found = groups(query, "day", "client")
-    assert list(found) == sorted(found, key=lambda one: one[0] or "")
+    assert list(found) == sorted(found, key=lambda one: one[0] or "", reverse=True)
     assert ("2026-01-01", "claude_code") in found
     whole = statistics(query, by=("tool",))
     cut = statistics(query, by=("tool",), limit=2)

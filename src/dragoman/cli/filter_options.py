@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
@@ -16,6 +17,8 @@ from .log_files import out_of_pipes
 
 if TYPE_CHECKING:
     import datetime
+
+    from click.shell_completion import CompletionItem
 
     from .terminal.console import Console
 
@@ -69,6 +72,34 @@ def _kinds_of(kind: type) -> Iterator[Any]:
     yield from (one for each in below for one in _kinds_of(each)) if below else (kind,)
 
 
+def complete_sessions(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of sessions that begin so, the newest first, as the index has them; where none does, it may be a file."""
+    from click.shell_completion import CompletionItem
+
+    found = [row for row in _indexed() if row.session.startswith(incomplete)][:_COMPLETED]
+    items = [CompletionItem(row.session, help=row.title) for row in found]
+    return items or [CompletionItem(incomplete, type="file")]
+
+
+def _complete_models(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    found = dict.fromkeys(one for row in _indexed() for one in row.models if one.startswith(incomplete))
+    return list(found)[:_COMPLETED]
+
+
+_COMPLETED = 50
+
+
+def _indexed() -> list[logs.SessionRow]:
+    """The sessions that the index knows; completing a word reads no log."""
+    from dragoman.config import current
+
+    if not (current().cache_dir / "history.sqlite").is_file():
+        return []
+    with closing(logs.Query()) as query:
+        query.as_indexed()
+        return query.sessions()
+
+
 def filter_options(limit: int | None = None) -> Callable[[Function], Function]:
     """`--client`, `--project`, `--since`, `--until`, `--model`, `--limit`, `--all`: given to the command as `asked`.
 
@@ -101,7 +132,11 @@ def _options(limit: int | None) -> list[Callable[[Any], Any]]:
         click.option("--project", help="Only sessions of this project: a folder or its name, worktrees included."),
         click.option("--since", callback=_moment, help="Only what is newer: a date, or an age such as 2d, 3h, 1w."),
         click.option("--until", callback=_moment, help="Only what is older: a date, or an age such as 2d, 3h, 1w."),
-        click.option("--model", help="Only sessions with this model, or with one whose name begins so."),
+        click.option(
+            "--model",
+            shell_complete=_complete_models,
+            help="Only sessions with this model, or with one whose name begins so.",
+        ),
         click.option("--limit", type=some, default=limit, show_default=limit is not None, help="Maximum results."),
         click.option("--all", "everything", is_flag=True, help="Without a limit."),
     ]

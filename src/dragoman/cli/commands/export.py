@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from dragoman import logs, model
+from dragoman.cli.filter_options import complete_sessions
 from dragoman.cli.log_files import files_of, format_option, redactor_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
@@ -36,7 +37,7 @@ _STRATEGIES = ("raw", "clean", "reasoning")
 
 
 @click.command
-@click.argument("wanted", metavar="ID|PATH")
+@click.argument("wanted", metavar="ID|PATH", shell_complete=complete_sessions)
 @click.option(
     "--to", "--export-format", "target", type=click.Choice(_TARGETS), metavar="FORM", help="What to write: see above."
 )

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import msgspec
 
 from dragoman import logs
-from dragoman.cli.filter_options import filter_options, query_of
+from dragoman.cli.filter_options import complete_sessions, filter_options, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 
 
 @click.command
-@click.argument("wanted", nargs=-1, metavar="[PATH|ID]...")
+@click.argument("wanted", nargs=-1, metavar="[PATH|ID]...", shell_complete=complete_sessions)
 @filter_options(limit=20)
 @click.option("--no-update", is_flag=True, help="What the index knows already; no log is looked at.")
 @click.option("--agents", is_flag=True, help="Also list sub-agents, one per line.")
@@ -25,7 +26,10 @@ def command(
 
     What was read once is kept in an index (`dragoman index info`); only logs that changed are read again.
     """
-    found = query_of(console, wanted, update=not no_update).sessions(asked, with_agents=agents)
+    every = query_of(console, wanted, update=not no_update).sessions(
+        msgspec.structs.replace(asked, limit=None), with_agents=agents
+    )
+    found = every[: asked.limit]
     if as_json:
         console.json([_facts(row) for row in found])
     elif not found:
@@ -34,6 +38,8 @@ def command(
         console.table(
             ("session", "client", "began", "turns", "calls", "tokens", "title"), [_cells(row) for row in found]
         )
+        if len(found) < len(every):
+            console.note(f"{len(found):,} of {len(every):,} sessions are shown; --all shows all of them.")
     return ExitCode.OK if found else ExitCode.NO
 
 
@@ -42,9 +48,9 @@ def _cells(row: logs.SessionRow) -> tuple[str, ...]:
         row.session[:12] if row.stream == "main" else f"  {row.stream}",
         row.client or "",
         "" if row.started is None else f"{row.started:%Y-%m-%d %H:%M}",
-        str(row.turns),
-        str(row.calls),
-        "" if row.tokens is None else str(row.tokens),
+        f"{row.turns:,}",
+        f"{row.calls:,}",
+        "" if row.tokens is None else f"{row.tokens:,}",
         row.title or "",
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman import logs, model
+from dragoman.cli.filter_options import complete_sessions
 from dragoman.cli.log_files import as_line, events_of, files_of, format_option, raw_lines, written
 from dragoman.cli.terminal.call_lines import Line, count, said_of_operation, told_of
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, foreign, json_option
@@ -28,7 +29,7 @@ _TOLD = ("id", "session", "client", "version", "source", "raw", "kind", "stream"
 
 
 @click.command
-@click.argument("wanted", metavar="PATH|ID")
+@click.argument("wanted", metavar="PATH|ID", shell_complete=complete_sessions)
 @click.option("--steps", "form", flag_value="steps", help="One line for each step.")
 @click.option("--tree", "form", flag_value="tree", help="Only who started whom, with what, and how it ended.")
 @click.option("--full", is_flag=True, help="Texts, outputs and diffs whole, however long.")

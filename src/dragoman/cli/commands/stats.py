@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from dragoman import logs
-from dragoman.cli.filter_options import filter_options, operation_named, query_of
+from dragoman.cli.filter_options import complete_sessions, filter_options, operation_named, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
 
@@ -29,7 +29,7 @@ class _Columns(click.Choice[str]):
 
 
 @click.command
-@click.argument("wanted", nargs=-1, metavar="[PATH|ID]...")
+@click.argument("wanted", nargs=-1, metavar="[PATH|ID]...", shell_complete=complete_sessions)
 @click.option(
     "--by",
     type=_Columns(),
@@ -60,7 +60,7 @@ def command(
 
     Tokens are those of exchanges with a model, each counted once, whichever sessions tell of it; cost is by the list
     prices of the day. What is not known is shown as "?" and counted. --since, --until and --model choose calls and
-    exchanges; days are of UTC. --limit is how many groups are shown.
+    exchanges; days are of UTC, the newest first. --limit is how many groups are shown.
 
     \b
     dragoman stats --by tool --since 1w
@@ -104,15 +104,15 @@ def _columns(by: tuple[str, ...], total: history.Group) -> tuple[str, ...]:
 
 def _cells(by: tuple[str, ...], group: history.Group) -> tuple[str, ...]:
     names = tuple("?" if (name := group.group.get(one)) is None else name for one in by)
-    return (*names, str(group.sessions), *_of_calls(group.calls), *_of_tokens(group.tokens))
+    return (*names, f"{group.sessions:,}", *_of_calls(group.calls), *_of_tokens(group.tokens))
 
 
 def _of_calls(calls: history.Calls | None) -> tuple[str, ...]:
     if calls is None:
         return ()
-    failed = f"{calls.failures} ({calls.failures / calls.calls:.0%})" if calls.failures else "0"
+    failed = f"{calls.failures:,} ({calls.failures / calls.calls:.0%})" if calls.failures else "0"
     times = (calls.median, calls.p90, calls.longest)
-    return (str(calls.calls), failed, str(calls.waiting), *("?" if one is None else _seconds(one) for one in times))
+    return (f"{calls.calls:,}", failed, f"{calls.waiting:,}", *("?" if one is None else _seconds(one) for one in times))
 
 
 def _of_tokens(tokens: history.Tokens | None) -> tuple[str, ...]:
@@ -122,10 +122,10 @@ def _of_tokens(tokens: history.Tokens | None) -> tuple[str, ...]:
         *(tokens.input_tokens, tokens.cached_read_tokens, tokens.cached_write_tokens),
         *(tokens.output_tokens, tokens.reasoning_tokens, tokens.tokens),
     )
-    cost = "?" if tokens.cost is None else f"${tokens.cost:.2f}"
+    cost = "?" if tokens.cost is None else f"${tokens.cost:,.2f}"
     if tokens.unpriced and tokens.cost is not None:
         cost += f" + {tokens.unpriced}×?"
-    return (str(tokens.exchanges), *("?" if one is None else str(one) for one in counts), cost)
+    return (f"{tokens.exchanges:,}", *("?" if one is None else f"{one:,}" for one in counts), cost)
 
 
 def _seconds(seconds: float) -> str:

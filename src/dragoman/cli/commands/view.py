@@ -11,14 +11,14 @@ from urllib.parse import quote
 import click
 
 from dragoman import logs
-from dragoman.cli.filter_options import query_of
+from dragoman.cli.filter_options import complete_sessions, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.errors import ConfigError
 from dragoman.serve import page
 
 
 @click.command
-@click.argument("session", metavar="[ID|PATH]", required=False)
+@click.argument("session", metavar="[ID|PATH]", required=False, shell_complete=complete_sessions)
 @click.option("--no-open", is_flag=True, help="Print the address instead of opening it in a browser.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Default: a free port.")
 @json_option

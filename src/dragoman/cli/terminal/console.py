@@ -260,11 +260,16 @@ class Console:
 
 _GAP: Final = 2
 _TORN: Final = 16
+_WHOLE: Final = re.compile(r"[\w.,:$%@+-]{1,40}")
+"""Ids, names of models and numbers: half of one is of no use to anybody who copies it."""
 """Columns from which on a word of a table may be torn, such as a path."""
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
-    """How wide each column of a table is, so that it fits and no short word is torn; `None` where it cannot."""
+    """How wide each column of a table is, so that it fits and no short word, id, name or number is torn.
+
+    `None` where that is not possible.
+    """
     from rich.cells import cell_len
 
     wanted, least = [], []
@@ -272,7 +277,8 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
         cells = [name, *(row[index] for row in rows)]
         words = [word for cell in cells for word in cell.split()] or [""]
         wanted.append(max(map(cell_len, cells)))
-        least.append(max(cell_len(name), min(_TORN, max(map(cell_len, words)))))
+        whole = max((cell_len(word) for word in words if _WHOLE.fullmatch(word)), default=0)
+        least.append(max(cell_len(name), whole, min(_TORN, max(map(cell_len, words)))))
     room = width - _GAP * (len(columns) - 1)
     if sum(wanted) <= room:
         return wanted

@@ -88,7 +88,7 @@ class Group(msgspec.Struct, kw_only=True):
 
 
 class Stats(msgspec.Struct, kw_only=True):
-    """The groups, the largest first, days in their order; and all of them together."""
+    """The groups, the largest first, of days, weeks and months the newest first; and all of them together."""
 
     by: tuple[str, ...]
     groups: list[Group]
@@ -268,7 +268,9 @@ class _Counting:
     def groups(self) -> list[Group]:
         if not self._by:
             return []
-        return sorted((self._made(tally, names) for names, tally in self._tallies.items()), key=_order)
+        groups = sorted((self._made(tally, names) for names, tally in self._tallies.items()), key=_order)
+        # Sorting is stable: within a day the order stays.
+        return sorted(groups, key=_time, reverse=True)
 
     def total(self) -> Group:
         whole = _Tally()
@@ -283,12 +285,15 @@ class _Counting:
         return made
 
 
-def _order(group: Group) -> tuple[str, int, int, tuple[str, ...]]:
+def _time(group: Group) -> str:
+    return next((group.group[one] or "" for one in _TIMES if one in group.group), "")
+
+
+def _order(group: Group) -> tuple[int, int, tuple[str, ...]]:
     tokens = 0 if group.tokens is None else group.tokens.tokens or 0
     calls = 0 if group.calls is None else group.calls.calls
     names = tuple(name or "" for name in group.group.values())
-    time = next((group.group[one] or "" for one in _TIMES if one in group.group), "")
-    return time, -tokens, -calls, names
+    return -tokens, -calls, names
 
 
 def _is_asked(time: datetime.datetime | None, model: str | None, asked: Filter) -> bool:

@@ -82,10 +82,11 @@ def _head(read: Read, here: str, parameters: Parameters, spent: Spent | None) ->
     if conversation.stream == "main" and spent is not None:
         known.append(("cost", cost_words(spent)))
     yield from facts(known)
-    if row.unreadable or row.unknown:
+    if unread := row.unreadable + row.unknown:
+        records = f"{unread:,} record{'s' if unread != 1 else ''} of this log {'were' if unread != 1 else 'was'}"
         yield (
-            f'<p class="warning">{row.unreadable + row.unknown:,} records of this log were not understood; '
-            f"<code>dragoman schema check {plain(row.session[:12])}</code> says what is new in them.</p>"
+            f'<p class="warning">{records} not understood; '
+            f"<code>dragoman schema check {plain(row.session[:12])}</code> says what is new.</p>"
         )
     yield '<p class="actions">'
     if conversation.stream != "main":

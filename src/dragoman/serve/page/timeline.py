@@ -115,7 +115,7 @@ def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str
     lanes = _lanes(bars)
     height = (max(lanes.values()) + 1) * _ROW + 24
     yield (
-        f'<div class="wide" tabindex="0"><svg class="timeline" viewBox="0 0 {_WIDTH:.0f} {height}" role="img"'
+        f'<div class="wide" tabindex="0"><svg class="timeline" viewBox="0 0 {_WIDTH:.0f} {height}" role="group"'
         f' aria-label="What ran when: {len(bars)} bars over {duration(end)}">'
     )
     for begin, finish in gaps:
@@ -128,7 +128,7 @@ def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str
         if bar.kind == "person":
             words += ", a person was waited for"
         yield (
-            f'<a href="{plain(link(bar.event))}"><rect class="{bar.kind}" x="{left:.1f}" y="{lanes[number] * _ROW + 3}"'
+            f'<a href="{plain(link(bar.event))}" aria-label="{plain(words)}"><rect class="{bar.kind}" x="{left:.1f}" y="{lanes[number] * _ROW + 3}"'
             f' width="{max(1.5, right - left):.1f}" height="{_ROW - 6}" rx="2"><title>{plain(words)}</title></rect></a>'
         )
     yield f'<text x="0" y="{height - 6}">0</text>'

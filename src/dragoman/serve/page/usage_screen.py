@@ -39,9 +39,7 @@ def usage_screen(library: Library, parameters: Parameters) -> Screen:
         raise Asked(f"there is nothing called {by!r} to count by; there are {', '.join(_BY)}")
     with library.lock:
         counted = statistics(library.fresh(), filter_of(parameters), (by,))  # type: ignore[arg-type]
-    groups = (
-        sorted(counted.groups, key=lambda one: one.group[by] or "", reverse=True) if by in _IN_TIME else counted.groups
-    )
+    groups = counted.groups
     body = ["<h1>Usage</h1>", *_choices(parameters, by), *_cards(counted.total)]
     if not groups:
         body.append('<p class="empty">Nothing was recorded in this time.</p>')
