@@ -305,6 +305,7 @@ NAMES = {
     "open",
     "tabindex",
     "title",
+    "value",
     "start",
     "lang",
     "charset",
@@ -372,7 +373,7 @@ def test_a_page_has_contents_anchors_cost_and_durations() -> None:
         UserSaid(id="4", session="s", text="Thanks.", turn=1, time=began + timedelta(minutes=2)),
     ]
     page = as_bytes(lambda: events, "html", "clean").decode()
-    assert re.findall(r'<li><a href="#(.*?)">(.*?)</a>(.*?)</li>', page) == [
+    assert re.findall(r'<li value="\d+"><a href="#(.*?)">(.*?)</a>(.*?)</li>', page) == [
         ("turn-1", "Fix it.", ' <b class="failures" title="failed calls">1</b>'),
         ("turn-2", "Thanks.", ""),
     ]

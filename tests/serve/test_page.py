@@ -284,6 +284,21 @@ def append(folder: Path, record: dict[str, Any]) -> None:
         file.write(json.dumps(record) + "\n")
 
 
+async def test_of_a_very_long_session_the_beginning_is_shown_before_the_rest_is_read(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "long.jsonl"
+    log.parent.mkdir()
+    log.write_text("\n".join(long_log(3_100)) + "\n")
+    async with opened(log.parent) as reader:
+        first = await reader.json("/session/long")
+        assert (first["total"], len(first["entries"])) == (None, 150)
+        whole = await reader.json("/session/long?from=150")
+        assert (whole["from"], whole["total"], len(whole["entries"])) == (150, 6_200, 150)
+        again = await reader.json("/session/long")
+        assert (again["total"], again["entries"]) == (6_200, first["entries"])
+        _, text = await reader.get("/session/long")
+        assert text.count("<li value=") <= 200
+
+
 async def test_what_is_written_to_a_log_is_told_to_who_listens(folder: Path) -> None:
     async with opened(folder) as reader:
         session = json.loads(CLAUDE.splitlines()[-1]).get("sessionId") or "s-1"

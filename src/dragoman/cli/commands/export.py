@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from dragoman import logs, model
-from dragoman.cli.filter_options import complete_sessions
+from dragoman.cli.filter_options import complete_sessions, query_of
 from dragoman.cli.log_files import files_of, format_option, redactor_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
@@ -138,8 +138,6 @@ def _events(console: Console, wanted: str, format: str | None) -> Callable[[], I
                     advance(1)
 
         return lambda: logs.numbered(of_files())
-    from dragoman.cli.filter_options import query_of
-
     query = query_of(console)
     session = query.session(wanted)
     wanted_keys = set(_keys(session))

@@ -139,18 +139,26 @@ class Markup:
         return f'<span class="links">{found}</span>' if found else ""
 
 
-def contents(conversation: Conversation, link: Callable[[str, int], str] = lambda name, _: f"#{name}") -> Iterator[str]:
-    """The turns as a list of links, each by what opened it. `link` is given a turn's anchor and its place."""
+def contents(
+    conversation: Conversation,
+    link: Callable[[str, int], str] = lambda name, _: f"#{name}",
+    kept: range | None = None,
+) -> Iterator[str]:
+    """The turns as a list of links, each by what opened it. `link` is given a turn's anchor and its place.
+
+    Of a long conversation only the turns whose places are `kept` are listed.
+    """
     rows = []
     for place, part in enumerate(conversation.parts):
-        if part.number is None:
+        if part.number is None or (kept is not None and place not in kept):
             continue
         title = next((said for said in part.said if said.kind == "user"), None)
         words = "" if title is None else title_of_said(title)
         failed = sum(said.failed for said in part.said)
         mark = f' <b class="failures" title="failed calls">{failed}</b>' if failed else ""
         address = plain(link(turn_anchor(conversation, part.number), place))
-        rows.append(f'<li><a href="{address}">{plain(words or f"Turn {part.number + 1}")}</a>{mark}</li>')
+        name = plain(words or f"Turn {part.number + 1}")
+        rows.append(f'<li value="{part.number + 1}"><a href="{address}">{name}</a>{mark}</li>')
     if rows:
         yield f'<nav class="contents" aria-label="Turns">\n<ol>\n{chr(10).join(rows)}\n</ol>\n</nav>'
 

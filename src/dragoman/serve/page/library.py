@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
+from itertools import islice
 from math import fsum
 from typing import Final
 
@@ -20,6 +22,8 @@ from dragoman.logs.full_text import FullText, Hit, Wanted
 from dragoman.logs.history import UsageRow
 from dragoman.model import AnyEvent
 
+_LONG, _FIRST = 6_000, 1_500
+"""Events from which on a session is long, and how many are read to show how it begins."""
 _KEPT: Final = 3
 """Sessions that stay in memory after they were shown."""
 
@@ -39,6 +43,8 @@ class Read(msgspec.Struct):
     events: list[AnyEvent]
     conversation: Conversation
     """That of the session, or of the sub-agent that was asked for."""
+    is_beginning: bool = False
+    """Whether only the first events of a long session were read."""
 
 
 class Library:
@@ -48,6 +54,7 @@ class Library:
         self.query, self.lock = query, threading.RLock()
         self._is_stale = self._are_words_stale = False
         self._spent: dict[str, Spent] | None = None
+        self._is_spent_stale, self._next_spent = False, 0.0
         self._words: FullText | None = None
         self._read: OrderedDict[tuple[object, ...], tuple[list[AnyEvent], list[Conversation]]] = OrderedDict()
 
@@ -61,7 +68,7 @@ class Library:
             self._is_stale = False
             counts = self.query.refresh()
             if counts.read_on or counts.read_anew or counts.removed:
-                self._spent = None
+                self._is_spent_stale = True
         return self.query
 
     def files(self) -> list[Found]:
@@ -80,7 +87,10 @@ class Library:
         """Session → what it cost, sub-agents included."""
         with self.lock:
             query = self.fresh()
-            if self._spent is None:
+            # Counting all costs takes a while where there are very many sessions: then it is not done all the time.
+            is_due = self._is_spent_stale and time.monotonic() >= self._next_spent
+            if self._spent is None or is_due:
+                began = time.monotonic()
                 roots = {
                     (row.session, row.stream): query.root_of(row).session for row in query.sessions(with_agents=True)
                 }
@@ -98,6 +108,8 @@ class Library:
                     root: Spent(fsum(costs[root]) if root in costs else None, unpriced[root])
                     for root in {*costs, *unpriced}
                 }
+                now = time.monotonic()
+                self._is_spent_stale, self._next_spent = False, now + 20 * max(0.0, now - began - 0.1)
             return self._spent
 
     def search(self, wanted: Wanted, *, limit: int, offset: int) -> tuple[list[Hit], int]:
@@ -112,8 +124,11 @@ class Library:
                 self._words.update(self.query.files())
             return self._words.search(wanted, limit=limit, offset=offset)
 
-    def session(self, id: str, stream: str | None = None) -> Read:
-        """A session by its id or how it begins; `stream` is one of its sub-agents."""
+    def session(self, id: str, stream: str | None = None, *, beginning: bool = False) -> Read:
+        """A session by its id or how it begins; `stream` is one of its sub-agents.
+
+        With `beginning`, of a long session that is not in memory only the first events are read.
+        """
         with self.lock:
             query = self.fresh()
             row = query.find(id)
@@ -122,6 +137,10 @@ class Library:
                 stream = row.stream
             state = _state(query.logs_of(root.session))
             key = (root.session, state)
+            if key not in self._read and beginning and stream is None and row.events > _LONG:
+                events = list(islice(query.events_of(root.session), _FIRST))
+                (first, *_) = conversations_of(Chosen(lambda: events, "clean"))
+                return Read(row, events, first, is_beginning=True)
             if key not in self._read:
                 events = list(query.events_of(root.session))
                 self._read[key] = events, conversations_of(Chosen(lambda: events, "clean"))

@@ -14,6 +14,7 @@ import hmac
 import logging
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -118,10 +119,15 @@ class Page:
     def _watch(self) -> None:
         """Looks at the logs until the end, and tells who listens which sessions have grown."""
         watch: Watch | None = None
+        next_search = 0.0
         while not self._stopping.wait(_EVERY if watch is not None else 0):
             try:
                 watch = watch or Watch(self.library.files)
-                grown = {event.session or "" for event in watch.look()}
+                began = time.monotonic()
+                search = began >= next_search
+                grown = {event.session or "" for event in watch.look(for_files=search)}
+                if search:  # where there are very many files, less often
+                    next_search = began + max(2.0, min(30.0, 50 * (time.monotonic() - began)))
             except (DragomanError, OSError) as error:
                 PAGE.warning("cannot look at the logs: %s", error)
                 continue

@@ -11,7 +11,7 @@ import msgspec
 
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import Unspeakable
-from dragoman.logs import Originals, key_of
+from dragoman.logs import Originals, SessionRow, key_of
 from dragoman.logs.export import (
     FileStory,
     Markup,
@@ -20,6 +20,7 @@ from dragoman.logs.export import (
     anchor,
     contents,
     diff_html,
+    duration,
     event_line,
     facts,
     plain,
@@ -36,6 +37,8 @@ from .timeline import timeline
 
 _WINDOW: Final = 150
 """Entries that are shown at once."""
+_TURNS: Final = 200
+"""Turns that are listed beside them."""
 _RAW_WINDOW: Final = 60
 _OF_AGENT: Final = 60
 _TABS: Final = {
@@ -51,8 +54,9 @@ _LONGEST_RAW: Final = 20_000
 
 def session_screen(library: Library, id: str, parameters: Parameters) -> Screen:
     """A session, or with `agent` in the address one of its sub-agents."""
-    read = library.session(id, parameters.get("agent") or None)
     tab = parameters.get("tab") or "said"
+    first = tab == "said" and not parameters.get("from") and not parameters.get("event")
+    read = library.session(id, parameters.get("agent") or None, beginning=first)
     if tab not in _TABS:
         raise Asked(f"there is no tab {tab!r}; there are {', '.join(_TABS)}", 404)
     here = session_address(read.row.session)
@@ -77,11 +81,7 @@ def _head(read: Read, here: str, parameters: Parameters, spent: Spent | None) ->
     row, conversation = read.row, read.conversation
     live = ' <span class="live">active</span>' if is_live(row) else ""
     yield f"<h1>{plain(conversation.title)}{live}</h1>"
-    # The cost of a whole session counts no exchange that another session told of before, as everywhere on the page.
-    known = [(name, value) for name, value in conversation.facts if name != "cost" or conversation.stream != "main"]
-    if conversation.stream == "main" and spent is not None:
-        known.append(("cost", cost_words(spent)))
-    yield from facts(known)
+    yield from facts(conversation.facts if conversation.stream != "main" else _facts(row, spent))
     if unread := row.unreadable + row.unknown:
         records = f"{unread:,} record{'s' if unread != 1 else ''} of this log {'were' if unread != 1 else 'was'}"
         yield (
@@ -100,6 +100,23 @@ def _head(read: Read, here: str, parameters: Parameters, spent: Spent | None) ->
     yield f'<a href="{plain(prose)}" id="prose" aria-pressed="{"true" if parameters.get("prose") else "false"}" role="button">Prose only</a>'
     yield '<button type="button" id="follow" aria-pressed="false" hidden>Follow</button>'
     yield f'<a href="{plain(address(here, {**parameters, "format": "json"}))}">JSON</a></p>'
+
+
+def _facts(row: SessionRow, spent: Spent | None) -> list[tuple[str, str]]:
+    """What the index knows of a session: the same figures as in the list."""
+    lasted = None if row.started is None or row.ended is None else (row.ended - row.started).total_seconds()
+    known = {
+        "session": row.session,
+        "client": " ".join(one for one in (row.client, row.version) if one),
+        "model": ", ".join(row.models),
+        "folder": row.cwd,
+        "started": None if row.started is None else f"{row.started:%Y-%m-%d %H:%M:%S} UTC",
+        "duration": duration(lasted) if lasted else None,
+        "calls": f"{row.calls:,}{f', {row.failures:,} failed' if row.failures else ''}" if row.calls else None,
+        "tokens": None if row.tokens is None else f"{row.tokens:,}",
+        "cost": None if spent is None else cost_words(spent),
+    }
+    return [(name, value) for name, value in known.items() if value]
 
 
 # ── said ─────────────────────────────────────────────────────────────────────
@@ -134,16 +151,32 @@ def _said(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dic
         most_of_agent=_OF_AGENT,
         agent_link=lambda one: session_address(read.row.session, agent=one.stream),
     )
-    body = ['<div class="with-side"><aside class="turns">', *contents(conversation, link), "</aside>"]
+    near = next((place for place, first in enumerate(places) if first > begin), 1) - 1
+    kept = range(max(0, near - _TURNS // 2), max(0, near - _TURNS // 2) + _TURNS)
+    body = ['<div class="with-side"><aside class="turns">', *contents(conversation, link, kept), "</aside>"]
+    if read.is_beginning:
+        later = [_rest(here, parameters, read.row.events)]
+        total = max(total, _WINDOW)
+    else:
+        later = list(_earlier_later(here, parameters, begin, total, _WINDOW))
     body += [
         '<div class="said" id="said">',
-        *_earlier_later(here, parameters, begin, total, _WINDOW),
+        *([] if read.is_beginning else later),
         *markup.parts(conversation, window),
-        *_earlier_later(here, parameters, begin, total, _WINDOW),
+        *later,
         "</div></div>",
     ]
     entries = [_entry(said) for part in window for said in part.said]
-    return body, {"from": begin, "total": total, "entries": entries}
+    return body, {"from": begin, "total": None if read.is_beginning else total, "entries": entries}
+
+
+def _rest(here: str, parameters: Parameters, events: int) -> str:
+    """Links from the beginning of a long session, of which only that was read."""
+    after, end = (plain(address(here, {**parameters, "from": place})) for place in (_WINDOW, "end"))
+    return (
+        f'<nav class="pages" aria-label="Parts of the session"><span>The first {_WINDOW} entries of a session of'
+        f' {events:,} events</span><a rel="next" href="{after}">Later</a><a href="{end}">End</a></nav>'
+    )
 
 
 def _entry(said: Said) -> dict[str, Any]:
