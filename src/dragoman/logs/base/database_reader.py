@@ -37,6 +37,8 @@ class DatabaseReader(LogReader):
 
     def feed(self, data: bytes) -> list[AnyEvent]:
         if self._copy is None:
+            if not data.strip():
+                return []  # blank lines are no database, and no words of anybody
             self._copy = Copy(self.path)
         self._copy.write(data)
         return []

@@ -75,7 +75,10 @@ class Originals:
 
         quoted = table.replace('"', '""')
         try:
-            cursor = self._opened().execute(f'SELECT * FROM "{quoted}" WHERE id = ?', (id,))
+            database = self._opened()
+            names = {column[1] for column in database.execute(f'PRAGMA table_info("{quoted}")')}
+            named = "id" if b"id" in names else "rowid"
+            cursor = database.execute(f'SELECT * FROM "{quoted}" WHERE {named} = ?', (id,))
             found = cursor.fetchone()
         except sqlite3.Error as error:
             raise LogError(f"cannot read row {name} of {self._path} again: {error}") from error
