@@ -24,6 +24,7 @@ PACKAGES = {
     "pydantic_ai": ("pydantic-ai-slim[openai]",),
     "openai_agents": ("openai-agents",),
     "litellm": ("litellm", "mcp"),  # without mcp it fails at the first completion with tools
+    "litellm_proxy": ("litellm[proxy]",),
     "searchers": ("ignore-python", "pathspec", "powerwalk", "python-ripgrep", "rignore", "scandir-rs", "wcmatch"),
 }
 
