@@ -15,7 +15,7 @@ from typing import Any
 HOSTED = {
     # API → the tools that its provider runs itself.
     "anthropic_messages": re.compile(r"(web_search|web_fetch|code_execution)_\d{8}"),
-    "openai_responses": re.compile("web_search|code_interpreter|tool_search"),
+    "openai_responses": re.compile(r"web_search(_\d{4}_\d\d_\d\d)?|code_interpreter|tool_search"),
     "openai_chat": re.compile("(?!)"),
     "gemini_generate": re.compile("googleSearch|urlContext|codeExecution"),
 }

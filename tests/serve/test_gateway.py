@@ -599,3 +599,57 @@ async def test_a_picture_is_not_counted_by_its_bytes(monkeypatch: pytest.MonkeyP
         web.post(f"{served.url}/v1/messages/count_tokens", json=body) as response,
     ):
         assert (await response.json())["input_tokens"] < 10_000
+
+
+@pytest.mark.parametrize(
+    "api, count", [("anthropic_messages", {"input_tokens": 4321}), ("gemini_generate", {"totalTokens": 4321})]
+)
+async def test_tokens_are_counted_by_the_models_own_provider(
+    api: str, count: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = Raw(200, json.dumps(count).encode())
+    async with (
+        gateway(monkeypatch, api, raw, Raw(500)) as (served, upstream),
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+    ):
+        counted = []
+        for _ in range(2):
+            async with web.post(
+                f"{served.url}/v1/responses/input_tokens", json={"model": "m", "input": "Hi"}
+            ) as response:
+                counted.append((await response.json())["input_tokens"])
+    assert counted[0] == 4321
+    assert 0 < counted[1] < 100  # estimated, because the provider could not
+    assert "ount" in upstream.requests[0].path
+
+
+async def test_the_list_of_models_states_their_context_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    headers = {"x-api-key": TOKEN, "anthropic-version": "1"}
+    async with (
+        gateway(monkeypatch, "anthropic_messages") as (served, _),
+        aiohttp.ClientSession(headers=headers) as web,
+        web.get(f"{served.url}/v1/models") as response,
+    ):
+        (row,) = (await response.json())["data"]
+    assert (row["id"], row["max_input_tokens"]) == ("anthropic:claude-sonnet-4-5", 200_000)
+
+
+@pytest.mark.parametrize(
+    "api, tools",
+    [
+        ("gemini_generate", [{"googleSearch": {}}]),
+        ("openai_responses", [{"type": "web_search_2025_08_26"}]),
+        ("openai_chat", None),  # Chat Completions has no search of its own
+    ],
+)
+async def test_a_search_that_the_clients_provider_would_do_is_done_by_the_models(
+    api: str, tools: list[Any] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claude Code 2.1.325 searches the web by a request of its own with nothing but Anthropic's tool."""
+    search = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Search."}], "tools": [search]}
+    shown: list[Exchanged] = []
+    async with gateway(monkeypatch, api, Turn("Found."), watch=shown.append) as (served, upstream):
+        assert await posted(served, body) == 200
+    assert upstream.requests[0].body.get("tools") == tools
+    assert shown[0].left_out == (() if tools else ("web_search",))

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from dragoman.apis.base.api import is_too_long, joined_name
-from dragoman.apis.base.serving import Asked, ServerSide, StreamWriter, event, is_own, new_id, not_shown, status_of
+from dragoman.apis.base.serving import (
+    Asked,
+    ServerSide,
+    StreamWriter,
+    event,
+    is_own,
+    known,
+    new_id,
+    not_shown,
+    status_of,
+)
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
@@ -70,9 +80,17 @@ class MessagesServer(ServerSide):
             message = message if "prompt is too long" in message else f"prompt is too long: {message}"
         return status, {"type": "error", "error": {"type": kind, "message": message}}
 
-    def models(self, names: Sequence[str]) -> dict[str, Any]:
+    def models(self, windows: Mapping[str, int | None]) -> dict[str, Any]:
+        names = list(windows)
         rows = [
-            {"type": "model", "id": name, "display_name": name, "created_at": "2025-01-01T00:00:00Z"} for name in names
+            {
+                "type": "model",
+                "id": name,
+                "display_name": name,
+                "created_at": "2025-01-01T00:00:00Z",
+                **known([("max_input_tokens", window)]),
+            }
+            for name, window in windows.items()
         ]
         ends = {"first_id": names[0], "last_id": names[-1]} if names else {"first_id": None, "last_id": None}
         return {"data": rows, "has_more": False, **ends}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from dragoman.errors import EngineError
@@ -22,6 +22,6 @@ class OpenAiServer(ServerSide):
         kind = "server_error" if status >= 500 else "invalid_request_error"
         return status, {"error": {"message": error.message, "type": kind, "param": None, "code": code}}
 
-    def models(self, names: Sequence[str]) -> dict[str, Any]:
-        rows = [{"id": name, "object": "model", "created": 1735689600, "owned_by": "dragoman"} for name in names]
+    def models(self, windows: Mapping[str, int | None]) -> dict[str, Any]:
+        rows = [{"id": name, "object": "model", "created": 1735689600, "owned_by": "dragoman"} for name in windows]
         return {"object": "list", "data": rows}

@@ -62,8 +62,8 @@ class ServerSide(abc.ABC):
         """The status and the body of an error response."""
 
     @abc.abstractmethod
-    def models(self, names: Sequence[str]) -> dict[str, Any]:
-        """The list of models."""
+    def models(self, windows: Mapping[str, int | None]) -> dict[str, Any]:
+        """The list of models; `windows` are their context windows by their names, in tokens."""
 
     @abc.abstractmethod
     def counted(self, tokens: int) -> dict[str, Any]:

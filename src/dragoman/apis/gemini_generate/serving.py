@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import msgspec
 
 from dragoman.apis.base.api import is_too_long
-from dragoman.apis.base.serving import STATUSES, Asked, ServerSide, StreamWriter, event, is_own, new_id, status_of
+from dragoman.apis.base.serving import (
+    STATUSES,
+    Asked,
+    ServerSide,
+    StreamWriter,
+    event,
+    is_own,
+    known,
+    new_id,
+    status_of,
+)
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
@@ -78,10 +88,19 @@ class GenerateServer(ServerSide):
             said["details"] = [{"@type": kind, "retryDelay": f"{error.retry_after:g}s"}]
         return status, {"error": said}
 
-    def models(self, names: Sequence[str]) -> dict[str, Any]:
+    def models(self, windows: Mapping[str, int | None]) -> dict[str, Any]:
         verbs = ["generateContent", "countTokens"]
-        rows = [{"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": verbs} for name in names]
-        return {"models": rows}
+        return {
+            "models": [
+                {
+                    "name": f"models/{name}",
+                    "displayName": name,
+                    "supportedGenerationMethods": verbs,
+                    **known([("inputTokenLimit", window)]),
+                }
+                for name, window in windows.items()
+            ]
+        }
 
     def counted(self, tokens: int) -> dict[str, Any]:
         return {"totalTokens": tokens}

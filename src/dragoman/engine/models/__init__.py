@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         real_name as real_name,
         split_model as split_model,
     )
-    from .who_runs import vendor_of as vendor_of
+    from .who_runs import native_tool as native_tool, vendor_of as vendor_of
 else:
     __all__, __getattr__ = door(
         __name__,
@@ -47,6 +47,6 @@ else:
                 "real_name",
                 "split_model",
             ),
-            "who_runs": ("vendor_of",),
+            "who_runs": ("native_tool", "vendor_of"),
         },
     )

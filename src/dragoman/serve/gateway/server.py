@@ -13,7 +13,7 @@ import asyncio
 import hmac
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from hashlib import blake2b
 from pathlib import Path
@@ -23,17 +23,20 @@ import msgspec
 
 from dragoman import prices
 from dragoman.apis import APIS, Api, Asked, ServerSide, StreamWriter
-from dragoman.dialects import Dialect
-from dragoman.engine.models import dialect_of, engine_for, family_of
-from dragoman.errors import DragomanError, EngineError
+from dragoman.context_windows import window_of
+from dragoman.dialects import Dialect, provider_tool
+from dragoman.engine.models import dialect_of, engine_for, family_of, native_tool
+from dragoman.errors import DragomanError, EngineError, Unsupported
 from dragoman.model import (
     AnyChunk,
     AnyPart,
     CallPart,
+    Definition,
     FinishReason,
     MediaPart,
     Message,
     NativeCall,
+    ProviderDefinition,
     RefusalChunk,
     RefusalPart,
     Reply,
@@ -44,6 +47,7 @@ from dragoman.model import (
     ThinkingPart,
     ToolChoice,
     Usage,
+    operations as op,
     results_message,
 )
 from dragoman.model.token_estimate import estimated_tokens
@@ -231,7 +235,8 @@ class Gateway:
 
         server = self._servers[api]
         if asked.what == "models":
-            return web.json_response(server.models(self.routes.names), dumps=_dumps)
+            windows = {name: window_of(name.partition(":")[2]) for name in self.routes.names}
+            return web.json_response(server.models(windows), dumps=_dumps)
         data = await request.read()
         body = _read_json(data)
         read = cast("Api", APIS[api]).read_request(body, model=asked.model)
@@ -243,7 +248,8 @@ class Gateway:
         sent.asked = read.model
         tokens = estimated_tokens((*read.conversation, *read.definitions))
         if asked.what == "count":
-            return web.json_response(server.counted(tokens), dumps=_dumps)
+            counted = await self._counted(request, api, server.plain(read), len(data), tokens)
+            return web.json_response(server.counted(counted), dumps=_dumps)
         if self._max_cost is not None and self.cost >= self._max_cost:
             message = f"the limit of {self._max_cost} dollars is reached ({self.cost:.2f} spent): start a new gateway"
             raise EngineError(message, status=402)
@@ -262,16 +268,37 @@ class Gateway:
         assert failure is not None
         raise failure
 
-    async def _asked_of(
-        self, named: str, request: web.Request, api: str, read: Request, size: int, answer: _Answer, sent: _Sent
-    ) -> web.StreamResponse:
-        engine, model = self._engine(named)
-        key, words, dialects = self._words(read, model, request.headers.get("User-Agent"))
-        sent.client, sent.words = dialects[0], words
+    async def _counted(self, request: web.Request, api: str, read: Request, size: int, estimate: int) -> int:
+        """The tokens of a request as the model's own provider counts them, or the estimate where it does not."""
+        engine, model = self._engine(self.routes.models(read, estimate)[0])
+        count = getattr(engine, "count_tokens", None)
+        if count is None:
+            return estimate
+        prepared, _, _ = self._prepared(request, api, read, size, engine, model)
+        try:
+            tokens: int = await count(prepared.request)
+        except (Unsupported, EngineError) as error:
+            GATEWAY.info("tokens are estimated: %s", error)
+            return estimate
+        return tokens
+
+    def _prepared(
+        self, request: web.Request, api: str, read: Request, size: int, engine: Engine, model: str
+    ) -> tuple[Prepared, str, str | None]:
+        """What a model is asked, the name of the conversation, and the vocabulary of the client."""
+        key, words, dialects = self._words(read, engine, model, request.headers.get("User-Agent"))
         name, walk = self._memory.walked(
             key, read.conversation, size, lambda: Walk(words, self._conversations, dialects)
         )
         prepared = walk.prepared(_fitted(read, engine, model), model, same_api=engine.name == api)
+        return prepared, name, dialects[0]
+
+    async def _asked_of(
+        self, named: str, request: web.Request, api: str, read: Request, size: int, answer: _Answer, sent: _Sent
+    ) -> web.StreamResponse:
+        engine, model = self._engine(named)
+        prepared, name, sent.client = self._prepared(request, api, read, size, engine, model)
+        sent.words = prepared.words
         if prepared.calls:
             sent.calls = tuple(call.name for call in prepared.calls)
             return await answer.end(_step(prepared.calls))
@@ -340,7 +367,7 @@ class Gateway:
         return self._engines[named]
 
     def _words(
-        self, read: Request, model: str, agent: str | None
+        self, read: Request, engine: Engine, model: str, agent: str | None
     ) -> tuple[bytes, Words, tuple[str | None, str | None]]:
         """The words between a client and a model, what they are known by, and the names of the two vocabularies.
 
@@ -367,6 +394,7 @@ class Gateway:
                 reads_pictures=client is not None and client.reads_pictures,
                 agent=None if client is None else client.agent,
                 reader=dialect,
+                hosted=_hosted(read.definitions, engine, model),
             )
             if len(self._known) >= 64:
                 self._known.clear()
@@ -489,6 +517,20 @@ def _for_client(part: AnyPart) -> AnyPart | None:
 def _step(calls: tuple[NativeCall, ...]) -> Reply:
     """The next step of a call that the model made: nobody is asked, so no tokens are used."""
     return Reply(tuple(CallPart(call) for call in calls), FinishReason.CALLS, usage=Usage(0, None, None, 0))
+
+
+def _hosted(offered: Sequence[Definition], engine: Engine, model: str) -> dict[str, ProviderDefinition]:
+    """The tools of the model's own provider that search the web or read pages, by the ids of the client's tools."""
+    theirs = [row for one in offered if isinstance(one, ProviderDefinition) and (row := provider_tool(one.id))]
+    if len(theirs) < len(offered) and not engine.features(model).mixed_tools:
+        return {}
+    found: dict[str, ProviderDefinition] = {}
+    for row in theirs:
+        for operation in row.operations & {op.SearchWeb, op.FetchPage}:
+            own = native_tool(operation, engine.name, getattr(engine, "provider", ""), model)
+            if own is not None:
+                found[row.id] = own.define()
+    return found
 
 
 def _fitted(read: Request, engine: Engine, model: str) -> Request:

@@ -78,21 +78,24 @@ class Words:
         reads_pictures: bool = True,
         agent: str | None = None,
         reader: Dialect | None = None,
+        hosted: Mapping[str, ProviderDefinition] = {},
     ) -> None:
+        """`hosted` are tools of the model's provider by the ids of those of the client's provider."""
         self._client, self._model, self._reads_first = client, model, reads_first
         self._reads_pictures, self._agent = reads_pictures, agent
         self.folder = folder
         self._explained: dict[str, str | None] = {}
         self.names: dict[str, str] = {}
         """A tool of the client → the tool of the model's vocabulary that stands for it."""
-        self.left_out = tuple(str(one.name) for one in offered if isinstance(one, ProviderDefinition))
-        """Tools that the client's provider would run: no other has them."""
+        theirs = [one for one in offered if isinstance(one, ProviderDefinition)]
+        self.left_out = tuple(one.name or one.wire_type for one in theirs if one.id not in hosted)
+        """Tools that the client's provider would run and the model's has not."""
         own = [one for one in offered if not isinstance(one, ProviderDefinition)]
         self._passed_names = {_full_name(one): joined(one.namespace, one.name) for one in own}
         """Tools of the client → the names under which they are passed through."""
         self._files = KnownFiles()
         if client is None or model is None:
-            self.definitions: tuple[Definition, ...] = tuple(_called(one, str(one.name)) for one in own)
+            self.definitions: tuple[Definition, ...] = (*(_called(one, str(one.name)) for one in own), *hosted.values())
             self.passed = tuple(map(_full_name, own))
             self.reader = reader
             """The vocabulary in which the model's calls are read for the record."""
@@ -115,7 +118,7 @@ class Words:
         renamed = [_called(one, new_name) for one, (_, new_name) in zip(passed, self._passed, strict=True)]
         self.reader = model.knowing(functions=tuple(name for _, name in self._passed))
         # As the clients themselves offer them: a strict schema would ask for every parameter.
-        self.definitions = (*(_called(one, str(one.name)) for one in new), *renamed)
+        self.definitions = (*(_called(one, str(one.name)) for one in new), *renamed, *hosted.values())
         self._nulls = {str(one.name): _nullable(one) for one in own}
         relaxed = [_relaxed(one, self._nulls[str(one.name)]) for one in own]
         speaks = self._speaker = speaker(model.only({*map(_full_name, new)}))
