@@ -98,6 +98,17 @@ def test_roles_and_words_of_the_client(tmp_path: Path) -> None:
     assert told[1].by == "client"
 
 
+def test_an_item_without_a_type_is_a_message_of_its_role(tmp_path: Path) -> None:
+    said = [
+        {"type": "response_item", "payload": {"role": role, "content": [{"type": kind, "text": text}]}}
+        for role, kind, text in (("user", "input_text", "Go."), ("assistant", "output_text", "Done."))
+    ]
+    path = tmp_path / "rollout-1.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in said))
+    spoken = [one for one in read(path, "codex") if isinstance(one, UserSaid | ModelSaid)]
+    assert [(type(one), one.text) for one in spoken] == [(UserSaid, "Go."), (ModelSaid, "Done.")]
+
+
 def test_records_without_an_envelope_are_read(tmp_path: Path) -> None:
     told = events(
         tmp_path,

@@ -78,18 +78,21 @@ def check(context: click.Context, /, *, file: Path, format: str | None, as_json:
 def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | None, as_json: bool) -> ExitCode:
     """Check logs: for each file its format, version, records read, unreadable and unknown ones, unrecognised tools.
 
-    Exits with 1 when something was unreadable, unknown or unrecognised. With --raw the bytes come too, in base64 where
-    they are no UTF-8.
+    A file in no known format is named with what it looks like, and the others are checked all the same. Exits with 1
+    when something was unreadable, unknown or unrecognised, when a file that was named is in no known format, or when
+    there is nothing else. With --raw the bytes come too, in base64 where they are no UTF-8.
     """
     rows: list[dict[str, Any]] = []
-    files = files_of(console, wanted, format)
+    passed: list[Path] = []
+    files = files_of(console, wanted, format, passed=passed)
     with console.progress("checking", len(files)) as advance, logs.Originals() as originals:
         for found in files:
             rows.append(_checked(found, originals if raw else None))
             advance(1)
     sick = [row for row in rows if row.get("error") or row["unreadable"] or row["unknown"] or row["unrecognised"]]
+    unread = [{"file": str(path), "format": None, "looks_like": history.described(path)} for path in passed]
     if as_json:
-        console.json(rows)
+        console.json([*rows, *unread])
     else:
         for row in sick:
             console.line(f"{row['file']}  ({row['format']} {row['version'] or ''})", "strong")
@@ -104,12 +107,18 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
                 for name, count in row[kind].items():
                     console.line(f"  {kind}: {name} ×{count}")
                     _show_raw(console, row.get("examples", {}).get(name) if kind == "unknown" else None)
+        for row in unread:
+            console.line(f"{row['file']}  (passed over)", "strong")
+            console.line(f"  in no known format: {row['looks_like']}")
         events = sum(row["events"] for row in rows)
         records = sum(row["records"] for row in rows)
         console.line(
             f"{len(rows)} files, {records} records, {events} events; {len(sick)} files with something to look at"
+            + (f"; {len(unread)} passed over" if unread else "")
         )
-    return ExitCode.NO if sick else ExitCode.OK
+    was_named = {str(Path(one)) for one in wanted}
+    is_missed = any(row["file"] in was_named for row in unread) or (unread and not rows)
+    return ExitCode.NO if sick or is_missed else ExitCode.OK
 
 
 def _show_raw(console: Console, raw: Any) -> None:

@@ -264,8 +264,8 @@ class _Reader(LinesReader):
     def _item(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         kind = item.get("type")
         place.provider_id = as_text(item.get("id"))
-        if kind == "message":
-            yield from self._message(item, place)
+        if kind == "message" or (kind is None and isinstance(item.get("role"), str)):
+            yield from self._message(item, place)  # the Responses API takes a message without its type, too
         elif kind in _NOTED_ITEMS:
             yield self.normaliser.event(ev.ClientNoted, place, name=f"response_item/{kind}")
         elif kind == "agent_message":

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .drift import Drift as Drift, check_drift as check_drift
     from .filter import chosen_events as chosen_events, moment_asked as moment_asked
     from .index import Counts as Counts
+    from .looks import described as described
     from .observed import look_alikes as look_alikes
     from .query import logs_named as logs_named
     from .rows import UsageRow as UsageRow, tables_page as tables_page
@@ -31,6 +32,7 @@ else:
             "drift": ("Drift", "check_drift"),
             "filter": ("chosen_events", "moment_asked"),
             "index": ("Counts",),
+            "looks": ("described",),
             "observed": ("look_alikes",),
             "query": ("logs_named",),
             "search": ("Match", "Pattern", "grep", "grep_records"),

@@ -64,7 +64,7 @@ class Walk:
         """Every object of a record with its place and its fields, the outermost first."""
         if isinstance(record, dict):
             self._note_tools(record, 0)
-            place = root + _called(record) or "record"
+            place = root + kinds_of(record) or "record"
             yield from self._object(record, place, self._tool_of(record, 3), _DEEPEST)
             if (block := _first_block(record)) is not None:
                 yield f"{place}+{block}", {name: "" for name in record if is_name(name)}
@@ -155,7 +155,8 @@ def _own_tool(value: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _called(value: Mapping[str, Any]) -> str:
+def kinds_of(value: Mapping[str, Any]) -> str:
+    """What an object calls itself; nothing where it does not."""
     words = [value[name] for name in SAYS_KIND if isinstance(value.get(name), str)]
     return "/".join(dict.fromkeys(word for word in words if _WORD.fullmatch(word) and not _DATA.search(word)))
 
@@ -166,11 +167,11 @@ def _first_block(record: Mapping[str, Any]) -> str | None:
     parts = (message.get("content") or message.get("parts")) if isinstance(message, dict) else None
     if not isinstance(parts, list) or not parts or not isinstance(parts[0], dict):
         return None
-    return _called(parts[0]) or next((name for name in parts[0] if is_name(name)), None)
+    return kinds_of(parts[0]) or next((name for name in parts[0] if is_name(name)), None)
 
 
 def _called_in(value: Mapping[str, Any]) -> str:
-    called = _called(value)
+    called = kinds_of(value)
     return f"<{called}>" if called else ""
 
 

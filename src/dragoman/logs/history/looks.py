@@ -1,0 +1,88 @@
+"""What a file looks like that is in no known format: whose it may be, and what it holds.
+
+Rule: it is described by the names of fields and kinds of records it has, never by what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from dragoman.logs.base.database import SQLITE, beginning, glanced
+
+from .discover import SESSION_PAGES
+from .known_fields import looks_like
+from .observed import client_that_keeps, counted_in
+from .record_fields import is_name, kinds_of, records_of
+
+_HEAD: Final = 4096
+_MOST_NAMES: Final = 6
+_COMPRESSED: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+
+_BY_FIELDS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
+    ("a session of Kiro CLI", frozenset({"version", "kind", "data"})),
+    ("a trajectory of mini-SWE-agent", frozenset({"info", "messages", "trajectory_format"})),
+    ("a trajectory of mini-SWE-agent", frozenset({"info.exit_status", "info.submission", "messages"})),
+    ("a checkpoint of Gemini CLI", frozenset({"role", "parts"})),
+    ("a checkpoint of Gemini CLI", frozenset({"history", "clientHistory", "toolCall"})),
+    ("a trajectory of SWE-agent", frozenset({"environment", "trajectory", "history", "info"})),
+    ("a log of Inspect", frozenset({"version", "status", "eval", "plan"})),
+    ("a trajectory in ATIF", frozenset({"schema_version", "agent", "steps"})),
+)
+"""Formats that are known and not read, by fields that their first record has."""
+
+
+def described(path: Path) -> str:
+    """What a file in no known format looks like, in a line."""
+    head = beginning(path, _HEAD)
+    if not head.strip():
+        return "an empty file"
+    for begin, name in SESSION_PAGES.items():
+        if begin in head[:200]:
+            return f"{name}: known, not read"
+    for begin, name in _COMPRESSED.items():
+        if head.startswith(begin):
+            return f"a file compressed with {name}"
+    if head.startswith(SQLITE):
+        tables = [str(name) for (name,) in glanced(path, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return _like(path, f"a SQLite database with {_listed('the tables', sorted(tables))}")
+    records = [value for _, value, _ in _first(path)]
+    if not records:
+        return "no JSON: binary" if b"\0" in head else "no JSON: text"
+    first = records[0]
+    if isinstance(first, list) and first and isinstance(first[0], dict):
+        first = first[0]
+    if not isinstance(first, dict):
+        return f"JSON that is no object: {type(first).__name__}"
+    names = {*first, *(f"{outer}.{name}" for outer, one in first.items() if isinstance(one, dict) for name in one)}
+    for name, fields in _BY_FIELDS:
+        if fields <= names:
+            return f"{name}: known, not read"
+    said = _listed("the fields", [name for name in first if is_name(name)])
+    if len(records) == 1:
+        return _like(path, f"a JSON document with {said}")
+    kinds = sorted({kind for one in records if isinstance(one, Mapping) and (kind := kinds_of(one))})
+    return _like(path, f"JSON lines with {_listed('records of the kinds', kinds) if kinds else said}")
+
+
+def _like(path: Path, what: str) -> str:
+    client = client_that_keeps(path)
+    if client is not None:
+        return f"{what}, where {client} keeps its logs"
+    like = looks_like(counted_in([path], None).names)
+    if like is None:
+        return what
+    return f"{what}; {like[1]:.0%} of its fields are those of {like[0]}"
+
+
+def _listed(what: str, names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"{what} {', '.join(names[:_MOST_NAMES])}{more}" if names else f"no {what.removeprefix('the ')}"
+
+
+def _first(path: Path) -> Iterator[tuple[str, Any, Any]]:
+    for number, one in enumerate(records_of(path)):
+        if number == 50:
+            return
+        yield one
