@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dragoman.logs import Found
-from dragoman.logs.history import check_drift, find_logs, look_alikes, read_log
+from dragoman.logs.history import check_drift, find_logs, read_log
 from dragoman.logs.history.known_fields import Counted, form_of, known_of
 from dragoman.logs.history.observed import Observed
 from dragoman.logs.history.shapes import qualified, tool_named
@@ -73,13 +73,6 @@ def reworded(word: str) -> Change:
     return lambda value: f"{word}2" if value == word else value
 
 
-def logs_of(folder: Path) -> list[Found]:
-    """The logs `schema check FOLDER` looks at."""
-    passed: list[Path] = []
-    found = find_logs(str(folder), passed=passed)
-    return [*found, *look_alikes(passed, alone=not found)]
-
-
 def told_after(change: Change, session: Path, folder: Path) -> str:
     """What `schema check` says of a session in which something was changed everywhere."""
     shutil.copytree(session / "home", folder)
@@ -87,7 +80,9 @@ def told_after(change: Change, session: Path, folder: Path) -> str:
         before = path.read_bytes()
         if before.strip():
             path.write_bytes(mutated(before, change))
-    return "\n".join(one.what for one in check_drift(logs_of(folder)).drifts)
+    passed: list[Path] = []
+    found = find_logs(str(folder), passed=passed)
+    return "\n".join(one.what for one in check_drift(found, passed=passed).drifts)
 
 
 def fields_of(session: Path, client: str) -> tuple[Counted, Observed]:

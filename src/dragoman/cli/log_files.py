@@ -111,11 +111,13 @@ def _kept(pipe: str) -> str:
 
 
 def events_of(console: Console, files: list[logs.Found], *, printed: bool = False) -> Iterator[model.AnyEvent]:
-    """Their events, numbered by turn and step; progress is shown on long work.
+    """Their events, numbered by turn and step, without what was printed of a log among them; shows progress.
 
     Events that are `printed` to a terminal as they come are progress enough: a bar would stand between them. Of several
     files one that cannot be opened is warned of, and costs nothing else.
     """
+
+    files = history.without_prints(files)
 
     def all_events() -> Iterator[model.AnyEvent]:
         silent = printed and sys.stdout.isatty()

@@ -172,13 +172,12 @@ def check(
     """
     passed: list[Path] = []
     files = _files(console, wanted, format, client, passed)
-    files += [one for one in history.look_alikes(passed, alone=not files) if client in (None, one.format)]
-    if not files and passed:
+    with console.progress("checking", len(files)) as advance:
+        report = history.check_drift(files, advance, console.warn, passed)
+    if passed and not report.files:
         raise LogError(
             f"{passed[0]} is in no format that is known here, and like none; name one with --format if it is"
         )
-    with console.progress("checking", len(files)) as advance:
-        report = history.check_drift(files, advance, console.warn)
     skeleton = report.skeleton(language)
     if as_json:
         told: dict[str, Any] = {"files": report.files, "calls": report.calls, "refused": report.refused}

@@ -228,7 +228,7 @@ class _Reader(LinesReader):
         """Whether what follows is told of the parent: the message whose call spawned this agent."""
         self._printed = Printed()
         self._early: list[Record] = []
-        """What was printed before it was said of which session."""
+        """Notes before the first record that names the session: a file that was renamed does not name it either."""
         self._started_by: dict[str, str] = {}
         """Agent → the call that started it, as its result says."""
         self._endings: set[str] = set()
@@ -270,6 +270,8 @@ class _Reader(LinesReader):
             return
         kind, message = value.type, value.message
         self._place(value, source)
+        if self._early and value.session is not None:
+            self._tell_early(value.session, events)
         if kind == "assistant" and message is not None:
             # A result may come between two lines of one message, so only another message ends it.
             if message.id != self._open:
@@ -283,7 +285,9 @@ class _Reader(LinesReader):
             return
         if value.session != self._told:
             self._begin(value, events)
-        if kind == "user" and message is not None:
+        if value.session is None and self._told is None and kind not in ("user", "system", _FORK):
+            self._early.append(value)
+        elif kind == "user" and message is not None:
             content = message.content
             if type(content) is list and len(content) == 1 and content[0].type == "tool_result":  # as nearly all are
                 self._result(value, content[0], events)
@@ -304,9 +308,6 @@ class _Reader(LinesReader):
         if kind not in _TELLING and kind not in _PRINTED_NOTES:
             events.append(self.normaliser.unknown(value, kind))
             return
-        if value.session is None and kind in _PRINTED_NOTES:
-            self._early.append(value)  # before the session has a name
-            return
         events.append(self._client_noted(value, note_name(value)))
         if kind == _FORK:
             self._is_fork = True
@@ -316,8 +317,6 @@ class _Reader(LinesReader):
     def _add_unusual(self, said: dict[str, Any], source: ev.Source, events: list[ev.AnyEvent]) -> None:
         known = len(self._printed.spawned_by)
         value = self._fitted(said)
-        if self._early:
-            self._tell_early(value.session, events)
         if known < len(self._printed.spawned_by) and value.agent_id in self._printed.spawned_by:
             # Known by its call alone, which nothing else says to have spawned it.
             above = msgspec.structs.replace(value, source=source)
@@ -330,10 +329,13 @@ class _Reader(LinesReader):
             events += [self._tokens_used(value, usage, model) for model, usage in self._printed.spent(said)]
 
     def _tell_early(self, session: str | None, events: list[ev.AnyEvent]) -> None:
-        for value in self._early:
+        early, self._early = self._early, []
+        for value in early:
             value.session = session
-            events.append(self._client_noted(value, note_name(value)))
-        self._early.clear()
+            if value.type in _MERE_NOTES or value.type in _TELLING or value.type in _PRINTED_NOTES:
+                events.append(self._client_noted(value, note_name(value)))
+            else:
+                events.append(self.normaliser.unknown(value, value.type))
 
     def _fitted(self, said: dict[str, Any]) -> Record:
         value = unusual_record(said)

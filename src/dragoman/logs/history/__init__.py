@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .filter import chosen_events as chosen_events, moment_asked as moment_asked
     from .index import Counts as Counts
     from .looks import described as described
-    from .observed import look_alikes as look_alikes
+    from .prints import without_prints as without_prints
     from .query import logs_named as logs_named
     from .rows import UsageRow as UsageRow, tables_page as tables_page
     from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
@@ -33,7 +33,7 @@ else:
             "filter": ("chosen_events", "moment_asked"),
             "index": ("Counts",),
             "looks": ("described",),
-            "observed": ("look_alikes",),
+            "prints": ("without_prints",),
             "query": ("logs_named",),
             "search": ("Match", "Pattern", "grep", "grep_records"),
             "shapes": ("Shapes", "extract_shapes"),

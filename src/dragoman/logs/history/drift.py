@@ -25,7 +25,7 @@ from dragoman.schema.values import type_of
 from . import known_fields
 from .discover import Found
 from .known_fields import NO_VERSION
-from .observed import Observed
+from .observed import Observed, look_alikes
 from .shapes import AnySpelling, Progress, Shape, events_of_log, qualified, tool_named
 
 if TYPE_CHECKING:
@@ -119,11 +119,15 @@ class Report:
 
 
 def check_drift(
-    files: Iterable[Found], progress: Progress | None = None, warn: Callable[[str], None] | None = None
+    files: Iterable[Found],
+    progress: Progress | None = None,
+    warn: Callable[[str], None] | None = None,
+    passed: Iterable[Path] = (),
 ) -> Report:
-    """Holds logs against the catalogue of dialects and formats."""
+    """Compares logs with what is known of their clients; of files in no known format, those that are like a log."""
     checker = _Checker()
-    for found in files:
+    known = list(files)
+    for found in [*known, *look_alikes(passed, alone=not known)]:
         checker.file(found, events_of_log(found, warn))
         if progress is not None:
             progress(1)

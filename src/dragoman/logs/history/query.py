@@ -81,11 +81,16 @@ class Query:
         """The log files that are queried."""
         if self._paths is None:
             return list(all_logs(self._places, self._homes, self._folders))
-        found: dict[Path, Found] = {}
+        found: dict[str, Found] = {}
         for path in self._paths:
             for one in logs_named(path, self._places, self._homes, folders=self._folders):
-                found[one.path] = _joined(found.get(one.path), one)
-        return list(found.values())
+                place = os.path.realpath(one.path)
+                found[place] = _joined(found.get(place), one)
+        if len(found) < 2:
+            return list(found.values())
+        from .prints import without_prints
+
+        return without_prints(found.values())
 
     def refresh(self, progress: Callable[[int], None] | None = None, found: Sequence[Found] | None = None) -> Counts:
         """Updates the index from the logs; `progress` is called for each file.

@@ -1,0 +1,88 @@
+"""What a client printed beside the log it stored: two files, one session.
+
+Rule: of a session whose log is there, what was printed of it is not counted; a print without its log is read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from dragoman.errors import LogError
+from dragoman.model import ToolCalled
+from dragoman.registry import DIALECTS, FORMATS
+
+from .discover import Found, read_log
+from .known_fields import Counted, form_of, known_of
+from .record_fields import Walk, records_of
+from .shapes import tool_named
+
+_LONG: Final = 12
+"""Characters of an id that no other session has; some clients number their calls."""
+_ENOUGH: Final = 30
+"""Records that show whether a file was printed or stored."""
+
+
+def without_prints(found: Iterable[Found]) -> list[Found]:
+    """The files without those that were printed of a session whose log is among the others."""
+    every = list(found)
+    printed = [one for one in every if len(every) > 1 and _is_printed(one)]
+    if not printed:
+        return every
+    stored = [_ids(one) for one in every if one not in printed]
+    dropped = []
+    for one in printed:
+        sessions, calls = _ids(one)
+        named = sessions - {one.path.stem}  # without an id, a session goes by the name of its file
+        if any(_is_same((named, calls), log) for log in stored):
+            dropped.append(one)
+    return [one for one in every if one not in dropped]
+
+
+Ids = tuple[set[str], set[str]]
+"""The ids of the sessions in a file, and of the calls."""
+
+
+def _is_same(printed: Ids, log: Ids) -> bool:
+    """Whether a print is of a session in a log, by its name or by its calls: Cline 3.0.65 prints another name."""
+    return not printed[0].isdisjoint(log[0]) or 2 * len(printed[1] & log[1]) > len(printed[1])
+
+
+def _ids(found: Found) -> Ids:
+    sessions, calls = set[str](), set[str]()
+    try:
+        for event in read_log(found):
+            if event.session is not None:
+                sessions.add(event.session)
+            if isinstance(event, ToolCalled) and len(event.call.id) >= _LONG:
+                calls.add(event.call.id)
+    except LogError:
+        pass  # whoever reads it next says why it cannot be read
+    return sessions, calls
+
+
+def _is_printed(found: Found) -> bool:
+    known = known_of(found.format)
+    if known is None or len(known.forms) < 2:
+        return False
+    try:
+        status = os.stat(found.path)
+    except OSError:
+        return False
+    return _looks_printed(found.path, found.format, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1 << 14)
+def _looks_printed(path: Path, format: str, size: int, modified: int) -> bool:
+    known = known_of(format)
+    assert known is not None
+    dialect = DIALECTS[FORMATS[format].dialect]
+    walk, counted = Walk(lambda tool: any(tool_named(dialect, tool))), Counted()
+    for root, value, source in islice(records_of(path), _ENOUGH):
+        for place, fields in walk.objects(value, root):
+            counted.add(place, fields, source)
+    return form_of(known, counted) is known.forms.get("printed")

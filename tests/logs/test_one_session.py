@@ -1,0 +1,74 @@
+"""One session is counted once, by however many paths its log is named and whatever lies beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from dragoman.logs import Found, Query, read
+from dragoman.logs.history import find_logs, without_prints
+from tests.logs.samples import CLAUDE, SAMPLES
+
+PRINTED = b"".join(
+    json.dumps(record).encode() + b"\n"
+    for record in (
+        {"type": "system", "subtype": "init", "cwd": "/p", "session_id": "s-1", "tools": [], "model": "m", "uuid": "1"},
+        {
+            "type": "assistant",
+            "message": {"role": "assistant", "id": "m1", "content": [{"type": "text", "text": "Hi."}]},
+            "parent_tool_use_id": None,
+            "session_id": "s-1",
+            "uuid": "2",
+        },
+        {"type": "result", "subtype": "success", "is_error": False, "num_turns": 1, "session_id": "s-1", "uuid": "3"},
+    )
+)
+
+
+@pytest.mark.parametrize("format", ["claude_code", "opencode"])
+def test_relative_absolute_and_linked_paths_are_one_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    folder = tmp_path / "logs"
+    for name, data in SAMPLES[format]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    os.symlink(folder, tmp_path / "link")
+    monkeypatch.chdir(tmp_path)
+    count = len(find_logs(str(folder)))
+    assert len(find_logs("logs")) == count
+    for paths in (["logs", str(folder)], [str(tmp_path / "link"), "logs"], ["link", "./logs/../logs"]):
+        query = Query(paths=paths)
+        assert len(query.files()) == count
+        query.close()
+
+
+def test_a_link_to_a_log_below_the_same_folder_is_that_log(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(CLAUDE)
+    os.symlink(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert [one.path.name for one in find_logs(str(tmp_path))] == ["a.jsonl"]
+
+
+def test_what_was_printed_of_a_log_beside_it_is_not_counted_and_a_print_alone_is(tmp_path: Path) -> None:
+    stored, printed, other = (tmp_path / name for name in ("s-1.jsonl", "stream0.jsonl", "stream1.jsonl"))
+    stored.write_bytes(CLAUDE)
+    printed.write_bytes(PRINTED)
+    other.write_bytes(PRINTED.replace(b'"s-1"', b'"s-2"'))
+    logs = [Found(path, "claude_code") for path in (stored, printed, other)]
+    assert without_prints(logs) == [logs[0], logs[2]]
+    assert without_prints([logs[1]]) == [logs[1]]
+    query = Query(paths=[str(tmp_path)])
+    assert [one.path for one in query.files()] == [stored, other]
+    query.close()
+
+
+def test_records_before_the_one_that_names_the_session_belong_to_it(tmp_path: Path) -> None:
+    first = {"type": "file-history-snapshot", "messageId": "m", "snapshot": {}, "isSnapshotUpdate": False}
+    path = tmp_path / "renamed.jsonl"
+    path.write_bytes(json.dumps(first).encode() + b"\n" + CLAUDE)
+    events = list(read(path, "claude_code"))
+    assert {event.session for event in events} == {"s-1"}
+    assert next(event.source.offset for event in events if event.source) == 0
