@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 NAMES = (
     *("define", "dispatch", "cold", "read_call", "search_text", "find_files", "list_directory", "files"),
-    *("decode", "partial", "encode", "loop", "cache", "sessions", "grep", "logs", "stats", "gateway"),
+    *("decode", "partial", "encode", "loop", "cache", "sessions", "history", "grep", "logs", "stats", "gateway"),
 )
 
 
