@@ -27,7 +27,7 @@ SCHEMAS_OF_THE_RUN = ("gemini-cli", "qwen-code")
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_every_tool_of_every_version_is_known_with_all_its_parameters(client: str, shared: Path) -> None:
-    dialect, capture = DIALECTS[CLIENTS[client]], vocab.capture_of(shared, client)
+    dialect, capture = DIALECTS[CLIENTS[client]], vocab.all_captured(shared, client)
     assert vocab.not_known(dialect, capture) == set()
     assert vocab.read_as_unknown(dialect, capture) == set()
 

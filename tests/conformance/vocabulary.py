@@ -69,6 +69,12 @@ class Capture(msgspec.Struct):
 
 
 @cache
+def all_captured(shared: Path, client: str) -> Capture:
+    """The same with the versions that were captured later."""
+    return msgspec.json.decode((shared / "vocab-2" / f"{client}.json").read_bytes(), type=Capture)
+
+
+@cache
 def capture_of(shared: Path, client: str) -> Capture:
     return msgspec.json.decode((shared / "vocab" / f"{client}.json").read_bytes(), type=Capture)
 

@@ -17,7 +17,7 @@ from dragoman.errors import DefinitionError, ToolError, Unspeakable
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, ExecutedBy, NativeCall, NativeResult, Result
 from dragoman.model.edit_rules import EditRules
-from dragoman.model.outcomes import Failure, Outcome
+from dragoman.model.outcomes import Failure, Outcome, TextOutcome
 from dragoman.model.request import Definition
 from dragoman.registry import DIALECTS
 
@@ -31,7 +31,8 @@ from .availability import (
     qualified,
     run_by,
 )
-from .default_words import PLAIN_FAILURES, tell_all, understand
+from .default_words import PLAIN_FAILURES, tell_all, text_of, understand
+from .doubt import LISTINGS, is_doubtful
 from .fidelity import Fidelity, field_rows, result_rows
 from .mcp_names import McpNames, Servers
 from .provider_rows import ProviderRow
@@ -621,7 +622,12 @@ class Dialect:
     def read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | AsTold | None = None) -> Result:
         """What a native result says: one outcome per operation of its call. `said` is what `hear` gave beside it."""
         try:
-            return self._read_result(call, native, said)
+            result = self._read_result(call, native, said)
+            for outcome in result.outcomes:
+                if type(outcome) in LISTINGS and is_doubtful(outcome):
+                    doubted = TextOutcome(text_of(native.content))
+                    return Result(native.call_id, (doubted,) * len(result.outcomes), native=native)
+            return result
         except (ValueError, OverflowError) as error:
             # A number of more than 4,300 digits, or one that is infinite as a float, is none that a tool prints.
             if isinstance(error, ValueError) and "integer string conversion" not in str(error):

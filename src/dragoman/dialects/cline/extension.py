@@ -87,7 +87,7 @@ class InWords(Spelling[Spoken]):
 
 def _refused(text: str) -> out.Failure | None:
     told = decoded(text) if text.startswith('{"status"') else None
-    if isinstance(told, dict) and told.get("status") in _REFUSED_AS:
+    if isinstance(told, dict) and isinstance(told.get("status"), str) and told["status"] in _REFUSED_AS:
         why = next((told[key] for key in ("error", "feedback", "message") if isinstance(told.get(key), str)), text)
         return out.Failure(_REFUSED_AS[told["status"]], why)
     kind = next((kind for pattern, kind in _REFUSED if pattern.match(text)), None)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, get_args
 import msgspec
 
 from dragoman.dialects.base.questions import questions
-from dragoman.dialects.base.spelling import Conversion, Spelling, Tells, means, was
+from dragoman.dialects.base.spelling import Conversion, Spelling, Tells, means, native_only, was
 from dragoman.dialects.base.todo_lists import plan_items
 from dragoman.dialects.base.words import in_json, one_of
 from dragoman.model import operations as op, outcomes as out
@@ -102,6 +102,9 @@ class RequestUserInput(Spelling[op.AskUser]):
     approximated = {"questions": "a question has one answer, no default, and its answers no preview"}
 
     questions: tuple[Asked, ...] = means("questions", "The questions.", convert=questions(Asked, empty=False))
+    autoResolutionMs: float | None = native_only(  # noqa: N815 - the native name
+        "when it answers in the user's place is the client's to decide (0.142.5)"
+    )
 
     results = one_of(
         in_json(

@@ -7,7 +7,17 @@ from dragoman.dialects.base.mcp_names import McpNames
 from dragoman.model import operations as op
 
 from .agents import ListAgents, ReadAgent, Task, WriteAgent
-from .commands import Bash, ListBash, ListPowershell, Powershell, ReadBash, ReadPowershell, StopBash, StopPowershell
+from .commands import (
+    Bash,
+    ListBash,
+    ListPowershell,
+    Powershell,
+    ReadBash,
+    ReadPowershell,
+    StopBash,
+    StopPowershell,
+    WriteBash,
+)
 from .editor import READ
 from .files import ApplyPatch, Create, Edit, NumberedView, StrReplaceEditor, View
 from .people import AskUser, Skill, StoreMemory
@@ -26,6 +36,7 @@ DIALECT = Dialect(
         Bash,
         ReadBash,
         StopBash,
+        WriteBash,
         ListBash,
         Powershell,
         ReadPowershell,
@@ -60,7 +71,7 @@ DIALECT = Dialect(
         Steer(
             "sql",
             "only plain statements about the plan have a shared meaning; others query the session's own tables",
-            ("description", "query"),
+            ("description", "query", "database"),
             otherwise=True,
         ),
         Steer(

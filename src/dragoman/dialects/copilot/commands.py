@@ -114,6 +114,27 @@ class ReadBash(Spelling[op.ReadOutput]):
     results = one_of(_PRINTED, back=one_stream, **{**_READ_ONLY, "formerly": (_STARTED, *_READ_ONLY["formerly"])})
 
 
+class WriteBash(Spelling[op.TypeInto]):
+    """Type into a command that runs in a shell, and read what it has written after a while."""
+
+    native_name = "write_bash"
+    until = "1.0.55"
+    approximated = {"wait_ms": "the parameter is required: without a value it does not wait"}
+    unsaid = {"output_limit": "the client cuts a long output by itself"}
+
+    shellId: str = means(  # noqa: N815 - the native name
+        "job", "Name of the shell.", since="1.0.20", was=was("0.0.390", name="sessionId")
+    )
+    input: str = means("text", "What to type.", default="")
+    delay: float = means(
+        "wait_ms",
+        "Seconds to wait before reading.",
+        convert=Conversion(SECONDS.to, lambda wait: SECONDS.back(wait or 0)),
+    )
+
+    results = one_of(_PRINTED, back=one_stream, **{**_READ_ONLY, "formerly": (_STARTED, *_READ_ONLY["formerly"])})
+
+
 _STOPPED = "<command with id: {asked.job} stopped>"
 
 

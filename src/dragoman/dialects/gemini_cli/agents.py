@@ -95,6 +95,7 @@ class CodebaseInvestigator(SpawningAgents, Spelling[op.SpawnAgent]):
     unsaid = SPAWN_UNSAID
 
     objective: str = means("prompt", "What to find out.")
+    wait_for_previous: bool | None = native_only(WAIT)
 
 
 class CodebaseInvestigatorAtFirst(CodebaseInvestigator):
@@ -112,6 +113,7 @@ class Generalist(SpawningAgents, Spelling[op.SpawnAgent]):
     unsaid = SPAWN_UNSAID
 
     request: str = means("prompt", "The whole task: the agent sees nothing else.")
+    wait_for_previous: bool | None = native_only(WAIT)
 
 
 class CliHelp(SpawningAgents, Spelling[op.SpawnAgent]):
@@ -123,6 +125,7 @@ class CliHelp(SpawningAgents, Spelling[op.SpawnAgent]):
     unsaid = SPAWN_UNSAID
 
     question: str = means("prompt", "The question.")
+    wait_for_previous: bool | None = native_only(WAIT)
 
 
 class CompleteTask(Spelling[op.ReturnToParent]):

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from dragoman.dialects.base.questions import questions
-from dragoman.dialects.base.spelling import Conversion, Spelling, means
+from dragoman.dialects.base.spelling import Conversion, Spelling, means, native_only
 from dragoman.dialects.base.words import in_json, one_of
 from dragoman.model import operations as op, outcomes as out
 
@@ -26,6 +26,7 @@ class SaveMemory(Spelling[op.SaveMemory]):
     until = "0.34"
 
     fact: str = means("text", "The fact, in one sentence.")
+    scope: str | None = native_only("in which file it is kept is the client's to decide (0.38.2)")
 
     results = one_of(
         in_json(

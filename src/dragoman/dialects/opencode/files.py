@@ -260,7 +260,7 @@ class ReadFromZero(ReadingFiles, Spelling[op.ReadFile | op.ListDirectory]):
 def _tree_read(text: str, asked: op.ListDirectory) -> out.DirectoryOutcome | None:
     """The tree that 1.0.162 prints: the folder itself, then what it holds, two spaces deeper for each level."""
     head, *listed = text.removesuffix("\n").split("\n")
-    if not head.endswith("/") or head != head.strip():
+    if not head.endswith("/") or (not head.startswith("/") and head.rstrip("/") != asked.path.rstrip("/")):
         return None
     entries: list[out.Entry] = []
     folders: list[str] = []

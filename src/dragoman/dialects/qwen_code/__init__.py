@@ -9,7 +9,7 @@ from dragoman.dialects.base.dialect import Dialect, PlanApproval, Steer
 from dragoman.dialects.base.mcp_names import McpNames
 from dragoman.model import operations as op
 
-from . import agents, commands, extensions, files, people, plans, search, web
+from . import agents, commands, computer, extensions, files, people, plans, search, web
 from .failures import FAILURES
 
 SCHEDULE = "the client's own schedule"
@@ -60,8 +60,11 @@ DIALECT = Dialect(
             since="0.24",
             opens=("name", "arguments"),
         ),
-        Steer("get_goal", "a goal the client keeps", since="0.24"),
-        Steer("update_goal", "a goal the client keeps", ("status", "reason", "blockerKind"), since="0.24"),
+        Steer("get_goal", "a goal the client keeps", ("view",), since="0.21"),
+        Steer(
+            "update_goal", "a goal the client keeps", ("status", "reason", "blockerKind", "evidenceRefs"), since="0.21"
+        ),
+        *computer.STEERED,
         Steer("cron_create", SCHEDULE, ("cron", "prompt", "recurring", "durable", "sessionMode"), since="0.24"),
         Steer("cron_delete", SCHEDULE, ("id",), since="0.24"),
         Steer("cron_list", SCHEDULE, since="0.24"),

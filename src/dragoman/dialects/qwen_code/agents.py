@@ -195,6 +195,7 @@ class SendMessage(Spelling[op.MessageAgent]):
     task_id: str | None = means(None, "The id of an agent's task.", default=None)
     message: str = means("message", "The message.", schema={"minLength": 1})
     summary: str | None = means("summary", "The message in a few words.", default=None)
+    type: Any = native_only("plans and shutdowns of a team are the client's own (0.21.2, 0.23.3)", until="0.23")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         if (self.to is None) == (self.task_id is None):
