@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from dragoman.cli.commands import export as command
 from dragoman.logs import read
 from dragoman.logs.export import STRATEGIES, TARGETS
 from tests.cli.conftest import User
-from tests.logs.samples import CLAUDE, SAMPLES, _claude, lines
+from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _claude, lines
 
 SECRET = "ghp_Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"
 SESSION = CLAUDE + lines(_claude("user", "u9", None, message={"role": "user", "content": f"Use {SECRET} \x1b[2J"}))
@@ -150,3 +151,24 @@ def test_several_files_do_not_go_into_one(reader: User) -> None:
     answer = reader.types("export", "s-1", "--to", "parquet", "-o", "taken")
     assert (answer.code, "is a file" in answer.err) == (2, True)
     assert (reader.here / "taken").read_text() == "mine"
+
+
+def test_a_site_has_a_page_for_every_session_and_links_that_lead_there(user: User, tmp_path: Path) -> None:
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
+    user.write(user.home / ".codex/sessions/2026/01/01/rollout-c-1.jsonl", CODEX.decode())
+    folder = tmp_path / "site"
+    done = user.types("export", "--site", str(folder), "--json")
+    assert (done.code, done.json["target"]) == (0, "site")
+    index = (folder / "index.html").read_text()
+    links = re.findall(r'<li><a href="(.*?)">', index)
+    assert sorted(links) == sorted(path.name for path in folder.iterdir() if path.name != "index.html")
+    assert len(links) == 2
+    for link in links:
+        page = (folder / link).read_text()
+        assert '<a href="index.html">All sessions</a>' in page
+        assert "default-src 'none'" in page
+        assert (folder / link).stat().st_mode & 0o777 == 0o600
+    one = user.types("export", "s-1", "--site", str(tmp_path / "one"))
+    assert (one.code, len(list((tmp_path / "one").iterdir()))) == (0, 2)
+    assert user.types("export", "--to", "html").code == 2
+    assert user.types("export", "--site", str(folder), "--to", "atif").code == 2

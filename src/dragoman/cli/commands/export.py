@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -37,7 +38,7 @@ _STRATEGIES = ("raw", "clean", "reasoning")
 
 
 @click.command
-@click.argument("wanted", metavar="ID|PATH", shell_complete=complete_sessions)
+@click.argument("wanted", metavar="[ID|PATH]", required=False, shell_complete=complete_sessions)
 @click.option(
     "--to", "--export-format", "target", type=click.Choice(_TARGETS), metavar="FORM", help="What to write: see above."
 )
@@ -49,17 +50,24 @@ _STRATEGIES = ("raw", "clean", "reasoning")
     type=click.Path(path_type=Path, dir_okay=True),
     help="The file to write, or the folder for parquet; else standard output.",
 )
+@click.option(
+    "--site",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Write a folder of HTML pages, with a list of them: of the session or the logs named, or of all sessions.",
+)
 @format_option
 @json_option
 @click.pass_obj
 def command(
     console: Console,
     *,
-    wanted: str,
+    wanted: str | None,
     target: str | None,
     strategy: Strategy | None,
     redact: bool,
     output: Path | None,
+    site: Path | None,
     format: str | None,
     as_json: bool,
 ) -> ExitCode:
@@ -90,9 +98,18 @@ def command(
     \b
     dragoman export 3f2a --to html -o session.html --redact
     dragoman export ~/.codex/sessions/2026/11/15/rollout-….jsonl --to atif -o trajectory.json
+    dragoman export ~/.claude/projects --site pages --redact
     """
     from dragoman.logs.export import TARGETS
 
+    if site is not None:
+        if target not in (None, "html") or output is not None or format is not None:
+            raise click.UsageError("--site writes HTML pages into its own folder: leave --to, -o and --format out.")
+        return _site(
+            console, wanted, site, strategy or "clean", redactor_of(console) if redact else None, as_json=as_json
+        )
+    if wanted is None:
+        raise click.UsageError("say which session: its id, how it begins, `last`, or a log file. --site takes all.")
     chosen_target = _target(target, output)
     if as_json and output is None:
         raise click.UsageError("--json tells what was written: name where to with -o FILE.")
@@ -111,6 +128,31 @@ def command(
         with _written_whole(output) as file:
             logs.write_as(chosen, chosen_target, file)
     _tell(console, chosen_target, output, redactor, as_json=as_json)
+    return ExitCode.OK
+
+
+def _site(
+    console: Console,
+    wanted: str | None,
+    folder: Path,
+    strategy: Strategy,
+    redactor: logs.Redactor | None,
+    *,
+    as_json: bool,
+) -> ExitCode:
+    """Sessions as a folder of pages."""
+    from dragoman.logs.export import write_site
+
+    query = query_of(console, () if wanted is None else (wanted,))
+    rows = query.sessions()
+    if not rows:
+        console.note("No session was found. `dragoman sources` shows where they are looked for.")
+        return ExitCode.NO
+    sessions = (logs.Chosen(partial(query.events_of, row.session), strategy, redactor) for row in rows)
+    with console.progress("writing", len(rows)) as advance:
+        files = write_site(sessions, folder, advance)
+    _tell(console, "site", folder, redactor, as_json=as_json)
+    console.note(f"{len(files) - 1:,} sessions; begin with {files[0]}")
     return ExitCode.OK
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .lines import event_line as event_line, written as written
     from .markup import Markup as Markup, anchor as anchor, contents as contents, diff_html as diff_html, facts as facts
     from .rich_text import plain as plain
+    from .site import write_site as write_site
     from .targets import TARGETS as TARGETS, Target as Target, target_named as target_named, write_as as write_as
     from .transcript import (
         Conversation as Conversation,
@@ -37,6 +38,7 @@ else:
             "lines": ("event_line", "written"),
             "markup": ("Markup", "anchor", "contents", "diff_html", "facts"),
             "rich_text": ("plain",),
+            "site": ("write_site",),
             "targets": ("TARGETS", "Target", "target_named", "write_as"),
             "transcript": ("Conversation", "Part", "Said", "conversations_of", "dollars", "duration"),
         },

@@ -1,0 +1,48 @@
+"""Sessions as a folder of pages: a list of all of them, and the page of each, with links between them.
+
+The pages are those of the target `html`; none loads anything. Files are for the user alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from .chosen import Chosen
+from .html import document, framed
+from .markup import anchor
+from .rich_text import plain
+from .transcript import Conversation, conversations_of
+
+
+def write_site(sessions: Iterable[Chosen], folder: Path, progress: Callable[[int], None] | None = None) -> list[Path]:
+    """Writes a page for each session and `index.html`, the list of them; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[str] = []
+    files: list[Path] = []
+    for chosen in sessions:
+        found = conversations_of(chosen)
+        if found:
+            path = folder / f"{anchor(f'{found[0].id} {found[0].stream}')}.html"
+            _write(path, document(found, back="index.html"))
+            files.append(path)
+            rows.append(_row(found[0], path.name))
+        if progress is not None:
+            progress(1)
+    head = f"{len(rows):,} session{'s' if len(rows) != 1 else ''}"
+    _write(folder / "index.html", framed(head, [f"<h1>{head}</h1>", '<ul class="index">', *rows, "</ul>"]))
+    return [folder / "index.html", *files]
+
+
+def _row(conversation: Conversation, name: str) -> str:
+    shown = ("client", "model", "folder", "started", "duration", "tokens", "cost")
+    facts = "".join(f"<span>{plain(value)}</span>" for fact, value in conversation.facts if fact in shown)
+    return f'<li><a href="{name}">{plain(conversation.title)}</a><p class="usage">{facts}</p></li>'
+
+
+def _write(path: Path, pieces: Iterable[str]) -> None:
+    handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    with open(handle, "wb") as file:
+        for piece in pieces:
+            file.write(piece.encode("utf-8", "backslashreplace") + b"\n")
