@@ -109,6 +109,35 @@ def test_records_are_shown_with_their_events_and_their_bytes(reader: User) -> No
     assert re.search(r"^client_noted  main .* │ \{", beside, re.MULTILINE)
 
 
+def test_agents_stand_inside_their_call_and_times_and_costs_are_shown(reader: User) -> None:
+    def record(role: str, uuid: str, second: int, content: Any, **more: Any) -> dict[str, Any]:
+        message = {"role": role, "content": content, **more.pop("message", {})}
+        time = f"2026-01-05T09:00:{second:02}Z"
+        return {"type": role, "uuid": uuid, "sessionId": "s-7", "timestamp": time, "message": message, **more}
+
+    spent = {"id": "m1", "model": "claude-opus-4-5", "usage": {"input_tokens": 1_000_000, "output_tokens": 0}}
+    call = {"type": "tool_use", "id": "c1", "name": "Task", "input": {"prompt": "Look.", "description": "Look"}}
+    done = {"type": "tool_result", "tool_use_id": "c1", "content": "Seen."}
+    inside = {"isSidechain": True, "agentId": "a-1"}
+    records = [
+        record("user", "u1", 0, "Go."),
+        record("assistant", "a1", 1, [call], message=spent),
+        record("user", "u3", 5, [done], toolUseResult={"agentId": "a-1", "status": "completed", "content": []}),
+        record("assistant", "a2", 6, [{"type": "text", "text": "After it."}]),
+    ]
+    agent = [
+        record("user", "b1", 2, "Look.", **inside),
+        record("assistant", "b2", 3, [{"type": "text", "text": "Inside."}], **inside),
+    ]
+    folder = reader.home / ".claude/projects/-p"
+    reader.write(folder / "s-7.jsonl", "".join(json.dumps(one) + "\n" for one in records))
+    reader.write(folder / "s-7/subagents/agent-a-1.jsonl", "".join(json.dumps(one) + "\n" for one in agent))
+    shown = reader.types("show", "s-7").out
+    assert shown.index("→ Task") < shown.index("Inside.") < shown.index("After it.")
+    assert "── turn 0 ── 09:00:00  Go." in shown
+    assert "1,000,000 tokens · $5.00" in shown
+
+
 def test_steps_and_tree_are_a_line_each(reader: User) -> None:
     steps = reader.types("show", "--steps", "s-1").out.splitlines()
     assert any(line.startswith("  0.0") and "Bash ✗" in line for line in steps)

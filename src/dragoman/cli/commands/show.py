@@ -49,7 +49,8 @@ def command(
     events = events_of(console, files_of(console, (wanted,), format), printed=raw)
     if raw:
         return _show_raw(console, events, as_json=as_json)
-    found = logs.sessions_of(events)
+    exchanges: dict[tuple[str, str], list[model.TokensUsed]] = {}
+    found = logs.sessions_of(_noting(events, exchanges))
     if as_json:
         console.json(found)
         return ExitCode.OK if found else ExitCode.NO
@@ -59,8 +60,18 @@ def command(
         elif form == "tree":
             _show_tree(console, session, "")
         else:
-            _Transcript(console, full=full).show(session, "")
+            _Transcript(console, exchanges, full=full).show(session, "")
     return ExitCode.OK if found else ExitCode.NO
+
+
+def _noting(
+    events: Iterable[model.AnyEvent], exchanges: dict[tuple[str, str], list[model.TokensUsed]]
+) -> Iterator[model.AnyEvent]:
+    """The same events; exchanges with a model are noted for each conversation."""
+    for event in events:
+        if isinstance(event, model.TokensUsed):
+            exchanges.setdefault(logs.key_of(event), []).append(event)
+        yield event
 
 
 def _head(console: Console, session: model.Session, indent: str) -> None:
@@ -120,25 +131,51 @@ _MOST_LINES = 12
 """Lines of one output, text or diff, unless all is wanted."""
 
 
+def _clock(turn: model.Turn) -> str:
+    """When a turn began, in UTC."""
+    time = None if turn.opened_by is None else turn.opened_by.time
+    return "" if time is None else f"{time:%H:%M:%S}  "
+
+
 class _Transcript:
     """A session as people read it: on a terminal, lines are broken at words."""
 
-    def __init__(self, console: Console, *, full: bool) -> None:
+    def __init__(
+        self, console: Console, exchanges: dict[tuple[str, str], list[model.TokensUsed]], *, full: bool
+    ) -> None:
+        from dragoman.logs.export import Spending
+
         self._console, self._full, self._width = console, full, _width()
+        self._exchanges, self._spending = exchanges, Spending()
 
     def show(self, session: model.Session, indent: str) -> None:
         _head(self._console, session, indent)
+        agents = list(session.children)
         for turn in session.turns:
-            head = f"{indent}── turn {turn.index} ── "
+            at = _clock(turn)
+            head = f"{indent}── turn {turn.index} ── {at}"
             self._console.line(head + short(_opening(turn), _room(len(head), 200)), "strong")
             for step in turn.steps:
-                self._step(step, indent + "  ")
-        if session.usage.total is not None:
-            self._console.line(f"{indent}  {session.usage.total:,} tokens", "quiet")
-        for child in session.children:
+                self._step(step, agents, indent + "  ")
+        spent = self._spent(session)
+        if spent:
+            self._console.line(f"{indent}  {spent}", "quiet")
+        for child in agents:  # no call is known to have started them
             self.show(child, indent + "    ")
 
-    def _step(self, step: model.Step, indent: str) -> None:
+    def _spent(self, session: model.Session) -> str:
+        """Tokens and cost of one conversation, without those of its agents."""
+        from dragoman.logs.export import dollars
+
+        if session.usage.total is None:
+            return ""
+        cost, unpriced = self._spending.total(self._exchanges.get((session.id, session.stream), ()))
+        facts = [f"{session.usage.total:,} tokens"]
+        facts += [] if cost is None else [dollars(cost)]
+        facts += [f"{count(unpriced, 'exchange')} of unknown price"] if unpriced else []
+        return " · ".join(facts)
+
+    def _step(self, step: model.Step, agents: list[model.Session], indent: str) -> None:
         for thought in step.thought:
             if thought.text:
                 self._write(f"thinks  {thought.text if self._full else short(thought.text, 160)}", indent, "quiet")
@@ -147,23 +184,29 @@ class _Transcript:
                 self._write(text, indent, style)
         for use in step.tools:
             self._tool(use, indent)
+            for agent in [one for one in agents if one.parent_call == use.called.call.id]:
+                agents.remove(agent)
+                self.show(agent, indent + "    ")
 
     def _tool(self, use: model.ToolUse, indent: str) -> None:
+        from dragoman.logs.export import call_seconds
+
         call = use.called.call
         means = ", ".join(said_of_operation(operation) for operation in call.operations)
         self._write(f"→ {call.native.name}  {means if self._full else short(means, 200)}".rstrip(), indent)
         if use.returned is None:
             self._console.line(f"{indent}  no result", "warning")
             return
+        seconds = call_seconds(use.called, use.returned)
         for outcome in use.returned.result.outcomes:
-            for text, style in self._cut(list(self._told(outcome))):
+            for text, style in self._cut(list(self._told(outcome, seconds))):
                 self._write(text, indent + "  ", style)
 
-    def _told(self, outcome: out.Outcome) -> Iterator[Line]:
+    def _told(self, outcome: out.Outcome, seconds: float | None) -> Iterator[Line]:
         text = getattr(outcome, "text", None)
         if self._full and isinstance(text, str):
             return ((line, "quiet") for line in text.splitlines())
-        return told_of((outcome,), None, output=True, diffs=True, most=None)
+        return told_of((outcome,), seconds, output=True, diffs=True, most=None)
 
     def _cut(self, lines: list[Line]) -> list[Line]:
         """The first lines and the last one, which says how a command ended."""

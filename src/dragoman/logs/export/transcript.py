@@ -66,17 +66,18 @@ def conversations_of(chosen: Chosen) -> list[Conversation]:
     streams: dict[tuple[str, str], list[tuple[ev.AnyEvent, Any]]] = {}
     for event, raw in records:
         streams.setdefault(key_of(event), []).append((event, raw))
-    spending = _Spending()
+    spending = Spending()
     return [_conversation(session, streams, spending) for session in sessions_of(event for event, _ in records)]
 
 
-class _Spending:
+class Spending:
     """What exchanges with models cost, by the prices of their day and the user's own."""
 
     def __init__(self) -> None:
         self._costs = Costs(config.current().settings.prices)
 
     def of(self, event: ev.TokensUsed) -> float | None:
+        """US dollars; `None` where the price is not known."""
         return self._costs.of(usage_row(event, ""))
 
     def total(self, events: Iterable[ev.AnyEvent]) -> tuple[float | None, int]:
@@ -87,7 +88,7 @@ class _Spending:
 
 
 def _conversation(
-    session: ev.Session, streams: dict[tuple[str, str], list[tuple[ev.AnyEvent, Any]]], spending: _Spending
+    session: ev.Session, streams: dict[tuple[str, str], list[tuple[ev.AnyEvent, Any]]], spending: Spending
 ) -> Conversation:
     children = [(child.parent_call, _conversation(child, streams, spending)) for child in session.children]
     records = streams.get((session.id, session.stream), [])
@@ -156,7 +157,7 @@ def _moment(time: datetime.datetime) -> str:
 class _Teller:
     """Tells the events of one stream in their order, results with their calls."""
 
-    def __init__(self, children: list[tuple[str | None, Conversation]], spending: _Spending) -> None:
+    def __init__(self, children: list[tuple[str | None, Conversation]], spending: Spending) -> None:
         self._children, self._spending = children, spending
         self._seen: set[ev.Source] = set()
 
@@ -235,13 +236,13 @@ class _Teller:
             blocks,
             failed=bool(failures),
             result=ended,
-            seconds=None if result is None else _seconds(event, result[0]),
+            seconds=None if result is None else call_seconds(event, result[0]),
             operations=call.operations,
             agents=agents,
         )
 
 
-def _seconds(called: ev.ToolCalled, returned: ev.ToolReturned) -> float | None:
+def call_seconds(called: ev.ToolCalled, returned: ev.ToolReturned) -> float | None:
     """How long a call took: as the log says, else by the times, unless a person was waited for in between."""
     if returned.result.duration is not None:
         return returned.result.duration

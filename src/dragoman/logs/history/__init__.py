@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .looks import described as described
     from .prints import without_prints as without_prints
     from .query import logs_named as logs_named
-    from .rows import UsageRow as UsageRow, tables_page as tables_page
+    from .rows import tables_page as tables_page
     from .search import Match as Match, Pattern as Pattern, grep as grep, grep_records as grep_records
     from .shapes import Shapes as Shapes, extract_shapes as extract_shapes
     from .sql import Asked as Asked, distinct as distinct
@@ -39,7 +39,7 @@ else:
             "shapes": ("Shapes", "extract_shapes"),
             "sql": ("Asked", "distinct"),
             "stats": ("Calls", "Group", "Tokens"),
-            "rows": ("UsageRow", "tables_page"),
+            "rows": ("tables_page",),
             "tables": ("failure_of",),
             "toolset": ("history_toolset",),
             "watch": ("Watch",),

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,25 @@ class Query:
     def root_of(self, row: SessionRow) -> SessionRow:
         """The session that a sub-agent belongs to; a session itself."""
         return self._all.root(row)
+
+    def costs(self) -> dict[str, tuple[float | None, int]]:
+        """Session → what it and its sub-agents cost, and how many of their exchanges have no known price.
+
+        An exchange that several sessions tell of is counted in the first.
+        """
+        roots = {key(row): self._all.root(row).session for row in self._all.rows}
+        known: dict[str, list[float]] = {}
+        unpriced: dict[str, int] = {}
+        for row in self.rows(UsageRow):
+            if row.repeated:
+                continue
+            root = roots[key(row)]
+            costs = known.setdefault(root, [])
+            if row.cost is None:
+                unpriced[root] = unpriced.get(root, 0) + 1
+            else:
+                costs.append(row.cost)
+        return {root: (fsum(costs) if costs else None, unpriced.get(root, 0)) for root, costs in known.items()}
 
     def find(self, id: str) -> SessionRow:
         """The row of a session by its id or a prefix of it; that of a sub-agent by its own id."""

@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import islice
-from math import fsum
 from typing import Final
 
 import msgspec
@@ -19,7 +18,6 @@ import msgspec
 from dragoman.logs import Chosen, Filter, Found, Query, SessionRow
 from dragoman.logs.export import Conversation, conversations_of
 from dragoman.logs.full_text import FullText, Hit, Wanted
-from dragoman.logs.history import UsageRow
 from dragoman.model import AnyEvent
 
 _LONG, _FIRST = 6_000, 1_500
@@ -91,23 +89,7 @@ class Library:
             is_due = self._is_spent_stale and time.monotonic() >= self._next_spent
             if self._spent is None or is_due:
                 began = time.monotonic()
-                roots = {
-                    (row.session, row.stream): query.root_of(row).session for row in query.sessions(with_agents=True)
-                }
-                costs: dict[str, list[float]] = {}
-                unpriced: Counter[str] = Counter()
-                for row in query.rows(UsageRow):
-                    if row.repeated:
-                        continue
-                    root = roots[row.session, row.stream]
-                    if row.cost is None:
-                        unpriced[root] += 1
-                    else:
-                        costs.setdefault(root, []).append(row.cost)
-                self._spent = {
-                    root: Spent(fsum(costs[root]) if root in costs else None, unpriced[root])
-                    for root in {*costs, *unpriced}
-                }
+                self._spent = {root: Spent(*found) for root, found in query.costs().items()}
                 now = time.monotonic()
                 self._is_spent_stale, self._next_spent = False, now + 20 * max(0.0, now - began - 0.1)
             return self._spent
