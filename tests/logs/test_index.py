@@ -17,7 +17,7 @@ import pytest
 from dragoman.errors import StorageError
 from dragoman.logs import FORMATS, Found, Index, Query, read, statistics
 from dragoman.logs.history import Counts
-from dragoman.logs.history.index import _column, path_of
+from dragoman.logs.history.indexed_file import column_of, path_of
 from dragoman.logs.history.rows import TABLES
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _claude, lines
 
@@ -252,7 +252,7 @@ def test_a_log_may_be_dated_to_any_day(log: Found, place: Path, seconds: int) ->
 
 def test_numbers_of_the_system_fit_into_the_tables_and_stay_apart() -> None:
     numbers = [0, 1, -1, (1 << 63) - 1, 1 << 63, (1 << 64) - 2]
-    stored = [_column(number) for number in numbers]
+    stored = [column_of(number) for number in numbers]
     assert len(set(stored)) == len(numbers)
     assert all(-(1 << 63) <= number < 1 << 63 for number in stored)
 

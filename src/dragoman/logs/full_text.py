@@ -21,7 +21,8 @@ from dragoman.errors import LogError
 from dragoman.model import events as ev
 
 from .history.discover import Found, read_log
-from .history.index import microseconds, moment_of, name_of
+from .history.index import microseconds, moment_of
+from .history.indexed_file import name_of
 from .history.sessions import key_of, numbered
 from .history.tables import as_json, failure_of, tag_of, text_of
 

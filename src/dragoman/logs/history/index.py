@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import datetime
 import functools
-import hashlib
 import operator
 import os
-import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,23 +24,17 @@ import msgspec
 from dragoman import config
 from dragoman.config.files import OTHER_CACHE_DIR
 from dragoman.errors import StorageError, writing
-from dragoman.logs.base.checkpoint import restored, stored
-from dragoman.logs.base.format import LogFormat, LogReader
-from dragoman.registry import FORMATS
 
 from .discover import Found
+from .indexed_file import FACTS, FileReading, FileRow, digest, facts_of, name_of, path_of
 from .rows import KEYS, TABLES, AgentRow, Row
-from .tables import Built, TableBuilder
+from .tables import Built
 
 _LAYOUT: Final = 6
 """Counts up when the tables or what is written to them change."""
-_TAIL: Final = 4_096
-_PIECE: Final = 1 << 20
 _BATCH: Final = 200
 _BATCH_BYTES: Final = 32 << 20
 """How many files, and how many bytes of logs, are written in one transaction."""
-_LATELY: Final = 3 * 86_400 * 10**9
-"""Nanoseconds."""
 _PATIENCE: Final = 60.0
 """Seconds to wait for another process that is writing."""
 _PAUSE: Final = 0.02
@@ -67,35 +59,12 @@ class Counts(msgspec.Struct):
     bytes: int = 0
     """How many bytes of logs were read."""
 
-    def add(self, read: _Read) -> None:
+    def add(self, read: FileReading) -> None:
         """Counts a file that was read and written."""
         self.bytes += read.bytes
         self.read_on += read.is_continued
         self.read_anew += not read.is_continued
         self.failed += read.row.error is not None
-
-
-class FileRow(msgspec.Struct, kw_only=True):
-    """A log file as the index knows it."""
-
-    path: str
-    format: str
-    home: str | None = None
-    device: int = 0
-    inode: int = 0
-    size: int = 0
-    modified: int = 0
-    """Nanoseconds since 1970."""
-    beside: str = ""
-    """What stands for the files that are read with it."""
-    tail: str = ""
-    """A digest of the last bytes that were read."""
-    state: bytes | None = None
-    events: int = 0
-    unreadable: int = 0
-    unknown: int = 0
-    error: str | None = None
-    generation: int = 0
 
 
 Parameters = ParamSpec("Parameters")
@@ -244,11 +213,11 @@ class Index:
         self._is_looking = False
         counts = Counts()
         known = self._known()
-        batch: list[_Read] = []
+        batch: list[FileReading] = []
         for one in found:
             counts.files += 1
             path = name_of(one.path)
-            before, now = known.pop(path, None), _facts(one)
+            before, now = known.pop(path, None), facts_of(one)
             if now is None:
                 self._forget(path)
                 counts.removed += before is not None
@@ -269,26 +238,26 @@ class Index:
         return counts
 
     def _known(self) -> dict[str, tuple[Any, ...] | None]:
-        """File → what `_facts` said when it was read; `None` for one that could not be read."""
-        rows = self._database.execute(f"SELECT path, error, {', '.join(_FACTS)} FROM files")
+        """File → what `facts_of` said when it was read; `None` for one that could not be read."""
+        rows = self._database.execute(f"SELECT path, error, {', '.join(FACTS)} FROM files")
         return {path: None if error is not None else tuple(facts) for path, error, *facts in rows}
 
-    def _read(self, found: Found, facts: tuple[Any, ...], *, anew: bool = False) -> _Read | None:
+    def _read(self, found: Found, facts: tuple[Any, ...], *, anew: bool = False) -> FileReading | None:
         """What is new in a file, or all of it; `None` if another process has read it meanwhile."""
         known = self.file(name_of(found.path))
         is_usable = known is not None and not anew and known.error is None
-        if is_usable and tuple(getattr(known, one) for one in _FACTS) == facts:
+        if is_usable and tuple(getattr(known, one) for one in FACTS) == facts:
             return None
         row = FileRow(
             path=name_of(found.path),
             home=None if found.home is None else name_of(found.home),
             generation=0 if known is None else known.generation,
-            **dict(zip(_FACTS, facts, strict=True)),
+            **dict(zip(FACTS, facts, strict=True)),
         )
         continued = None if anew else known
-        return _Read(found, row, continued, self._state_of(continued))
+        return FileReading(found, row, continued, self._state_of(continued))
 
-    def _write_batch(self, batch: list[_Read], counts: Counts) -> None:
+    def _write_batch(self, batch: list[FileReading], counts: Counts) -> None:
         """Writes what was read of some files, and empties the list.
 
         A file that another process has written meanwhile is compared with what that one wrote.
@@ -305,7 +274,7 @@ class Index:
             self._write_late(read.found, counts)
 
     def _write_late(self, found: Found, counts: Counts) -> None:
-        while (facts := _facts(found)) is not None:
+        while (facts := facts_of(found)) is not None:
             read = self._read(found, facts)
             if read is None:
                 counts.unchanged += 1
@@ -322,7 +291,7 @@ class Index:
         found = self._database.execute("SELECT state FROM files WHERE path = ?", (known.path,)).fetchone()
         return None if found is None else found[0]
 
-    def _written(self, read: _Read) -> bool:
+    def _written(self, read: FileReading) -> bool:
         """Writes what was read of a file, unless another process has written it meanwhile."""
         row, database = read.row, self._database
         there = database.execute("SELECT id, generation FROM files WHERE path = ?", (row.path,)).fetchone()
@@ -555,135 +524,9 @@ class Index:
         return (str(self.path), f"{self.path}-wal", f"{self.path}-shm")
 
 
-def name_of(path: Path | str) -> str:
-    """A file as tables name it: what of its path is no UTF-8 is written out, `\\udce9`."""
-    text = str(path)
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def path_of(name: str) -> str:
-    """The file that tables name so."""
-    if "\\udc" not in name:
-        return name
-    return re.sub(r"\\(udc[89a-f][0-9a-f])", lambda match: chr(int(match[1][1:], 16)), name)
-
-
 def default_path() -> Path:
     """Where the index of this user is."""
     return config.current().cache_dir / "history.sqlite"
-
-
-class _Read:
-    """One file, read on or anew: its rows, those that its end alone gave, and the state to go on from."""
-
-    def __init__(self, found: Found, row: FileRow, known: FileRow | None, state: bytes | None) -> None:
-        self.found, self.row, self.bytes, self.is_continued = found, row, 0, False
-        path = str(found.path)
-        builder = TableBuilder(path)
-        reader: LogReader | None = None
-        try:
-            with open(path, "rb") as file:
-                begin = 0
-                if known is not None and _has_grown(file, known, row):
-                    kept = restored(row.format, Path(path), state)
-                    if kept is not None:
-                        reader, builder = kept
-                        builder.go_on()
-                        begin, self.is_continued = known.size, True
-                if reader is None:
-                    reader = FORMATS[row.format].reader(Path(path))
-                file.seek(begin)
-                self._feed(file, reader, builder, row, begin)
-                self.firm = builder.rows()
-                firm = builder.events
-                # Of some files everything is told at the end: there is nothing to go on from.
-                row.state = stored(reader, builder) if firm and _may_grow(row) else None
-                for event in reader.rest():
-                    if builder.events == firm:
-                        builder.go_on()
-                    builder.take(event)
-                self.provisional = builder.rows()
-        except OSError as error:
-            row.error = error.strerror or str(error)
-            builder = TableBuilder(path)
-            self.firm = self.provisional = builder.rows()
-            self.is_continued = False
-        row.events, row.unreadable, row.unknown = builder.events, builder.unreadable, builder.unknown
-
-    def _feed(self, file: Any, reader: LogReader, builder: TableBuilder, row: FileRow, begin: int) -> None:
-        last = b""
-        while data := file.read(_PIECE):
-            self.bytes += len(data)
-            last = (last + data)[-_TAIL:]
-            for event in reader.feed(data):
-                builder.take(event)
-        # What was read counts, not what the file was before: it may have grown meanwhile, and will be read on.
-        row.size = begin + self.bytes
-        if len(last) < min(_TAIL, row.size):
-            last = _tail(file, row.size)
-        row.tail = _digest(last)
-
-
-def _tail(file: Any, end: int) -> bytes:
-    begin = max(0, end - _TAIL)
-    file.seek(begin)
-    data: bytes = file.read(end - begin)
-    return data
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def _has_grown(file: Any, known: FileRow, row: FileRow) -> bool:
-    """Whether a file begins as the one that was read: its last bytes before the old end are what they were."""
-    same = (known.device, known.inode, known.format, known.error) == (row.device, row.inode, row.format, None)
-    return same and row.size >= known.size > 0 and _digest(_tail(file, known.size)) == known.tail
-
-
-_FACTS: Final = ("format", "device", "inode", "size", "modified", "beside")
-
-
-def _facts(found: Found) -> tuple[Any, ...] | None:
-    """What tells whether a file is as it was, the values of `_FACTS`; `None` if there is none."""
-    try:
-        status = os.stat(found.path)
-    except OSError:
-        return None
-    return (
-        found.format,
-        _column(status.st_dev),
-        _column(status.st_ino),
-        status.st_size,
-        _column(status.st_mtime_ns),
-        _beside(FORMATS[found.format], found.path),
-    )
-
-
-def _may_grow(row: FileRow) -> bool:
-    """Whether a file was written to lately. The state of a reader is a fifth of an index, and few sessions go on later:
-    those are read anew."""
-    return time.time_ns() - row.modified < _LATELY
-
-
-def _column(number: int) -> int:
-    """A number of the system as a column of SQLite holds it: of 64 bits, with a sign.
-
-    Some file systems count inodes beyond that, and a file may be dated after 2262; it is only compared.
-    """
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def _beside(format: LogFormat, path: Path) -> str:
-    """What stands for the files that are read together with one: their names, sizes and times."""
-    facts = []
-    for other in format.beside(path):
-        try:
-            status = os.stat(other)
-        except OSError:
-            continue
-        facts.append(f"{other}|{status.st_size}|{status.st_mtime_ns}")
-    return _digest("\n".join(facts).encode("utf-8", "surrogateescape")) if facts else ""
 
 
 # ── how it is stored ─────────────────────────────────────────────────────────
@@ -756,7 +599,7 @@ def _version() -> str:
     """What an index must have been made by: another version may read logs otherwise."""
     from importlib.metadata import version
 
-    return f"{version('dragoman')}/{_LAYOUT}/{_digest(chr(10).join(_statements()).encode())[:12]}"
+    return f"{version('dragoman')}/{_LAYOUT}/{digest(chr(10).join(_statements()).encode())[:12]}"
 
 
 def _patiently(database: sqlite3.Connection, statement: str) -> None:

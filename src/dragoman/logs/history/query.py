@@ -24,7 +24,8 @@ from dragoman.model import AnyEvent, Session
 
 from .discover import Found, all_logs, find_logs
 from .filter import EVERYTHING, Filter, chosen_events
-from .index import Counts, Index, cells_of, default_path, name_of, path_of
+from .index import Counts, Index, cells_of, default_path
+from .indexed_file import name_of, path_of
 from .projects import Project, projects_of, repository_of
 from .rows import TABLES, Row, SessionRow, UsageRow, columns_of
 from .session_list import SessionList

@@ -23,7 +23,7 @@ from dragoman.tools import Context, Tool, Toolset
 
 from .analyse import analyse_session
 from .filter import Filter, chosen_events, moment_asked
-from .index import name_of
+from .indexed_file import name_of
 from .query import Query
 from .rows import SessionRow, TurnRow
 from .search import Match, Pattern, candidates, grep

@@ -19,7 +19,8 @@ from dragoman.registry import FORMATS
 
 from .costs import Costs
 from .discover import Found
-from .index import FileRow, _beside, _tail, microseconds, moment_of, name_of
+from .index import microseconds, moment_of
+from .indexed_file import FileRow, beside_of, name_of, tail_of
 from .query import Query, Repeats
 from .rows import TABLES, UsageRow
 from .sessions import key_of
@@ -82,11 +83,11 @@ def _once(files: Iterable[Found]) -> list[Found]:
 
 
 def _ends_alike(one: Found, other: Found, size: int) -> bool:
-    if any(_beside(FORMATS[found.format], found.path) for found in (one, other)):
+    if any(beside_of(FORMATS[found.format], found.path) for found in (one, other)):
         return False
     try:
         with open(one.path, "rb") as first, open(other.path, "rb") as second:
-            return _tail(first, size) == _tail(second, size)
+            return tail_of(first, size) == tail_of(second, size)
     except OSError:
         return False
 
@@ -100,7 +101,7 @@ def _is_current(found: Found, known: FileRow | None) -> bool:
     except OSError:
         return False
     there = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-    return there == (known.device, known.inode, known.size, known.modified) and known.beside == _beside(
+    return there == (known.device, known.inode, known.size, known.modified) and known.beside == beside_of(
         FORMATS[found.format], found.path
     )
 

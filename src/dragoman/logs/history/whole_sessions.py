@@ -11,7 +11,8 @@ import msgspec
 
 from dragoman.errors import LogError, StorageError
 
-from .index import TIMES, FileRow, Index, moment_of
+from .index import TIMES, Index, moment_of
+from .indexed_file import FileRow
 from .projects import repositories_of
 from .rows import AgentRow, Row, SessionRow
 from .sessions import parents_of
