@@ -469,6 +469,14 @@ def test_how_a_response_ended(fields: dict[str, Any], finish: FinishReason, raw:
     assert (reply.finish, reply.finish_raw) == (finish, raw)
 
 
+def test_what_the_user_said_is_no_words_of_a_compaction() -> None:
+    asked = {"type": "message", "role": "user", "content": "Do it."}
+    kept = {"type": "compaction_summary", "encrypted_content": "gAAA"}
+    reply = API.decode({"id": "resp_1", "object": "response.compaction", "output": [asked, kept]})
+    assert (reply.text, reply.finish) == ("", FinishReason.COMPACTED)
+    assert sent(reply) == [asked, kept]
+
+
 def test_everything_else_a_response_says_is_kept() -> None:
     reply = decode(service_tier="flex", error=None)
     assert reply == Reply(

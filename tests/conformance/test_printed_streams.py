@@ -88,6 +88,14 @@ def test_totals_that_count_on_from_run_to_run_are_not_added() -> None:
     assert {event.session for event in printed(files)} == {event.session for event in session.events(format)}
 
 
+def test_a_resumed_run_of_codex_counts_what_is_new_alone() -> None:
+    session, format, files = STREAMS["codex/compact"]
+    events = printed(files)
+    used = [event.usage.output_tokens for event in events if isinstance(event, TokensUsed)]
+    assert used == [150, 60], "the second run tells 210, of both"
+    assert {event.session for event in events} == {event.session for event in session.events(format)}
+
+
 def test_every_client_prints_something_here() -> None:
     assert {format for _, format, _ in STREAMS.values()} == set(CLIENTS.values())
     assert SHARED.is_dir()

@@ -926,3 +926,11 @@ def test_what_is_no_text_is_a_message_to_a_member_too() -> None:
 
 def test_a_skill_was_called_by_its_command() -> None:
     assert meant("Skill", {"command": "pdf"}) == op.UseSkill("pdf")
+
+
+def test_lines_around_a_match_may_have_a_part_of_its_path() -> None:
+    lines = ["/p/src/a.py-1-x", "/p/src/a.py:2:y", "src/a.py-3-z", "--", "/p/b.py:5:q", "b.py-6-r"]
+    call = ("Grep", {"pattern": "q|y", "output_mode": "content", "-n": True, "-C": 1})
+    assert understood(*call, "\n".join(lines)) == out.MatchesOutcome(
+        (out.Match("/p/src/a.py", 2, "y", ("x",), ("z",)), out.Match("/p/b.py", 5, "q", after=("r",)))
+    )

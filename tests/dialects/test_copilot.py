@@ -510,3 +510,32 @@ def test_a_page_that_was_fetched_and_pages_that_were_found() -> None:
         (out.Page("https://a.example", "A"),), "It is so.", "is it"
     )
     assert understood("list_agents", {}, "<no background agents>") == out.AgentsOutcome(())
+
+
+# ── versions ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "version, name, arguments, text, outcome",
+    [
+        ("1.0.42", *VIEW, "1. x\n2.  y\n3. ", out.FileOutcome("a.py", "x\n y\n")),
+        ("1.0.85", *VIEW, "1. x\ny", out.FileOutcome("a.py", "1. x\ny")),  # between two captured ones, by shape
+        ("1.0.92", *VIEW, "1. x\n2. y", out.FileOutcome("a.py", "1. x\n2. y")),
+        ("1.0.42", *VIEW, "Viewed image file successfully.", out.TextOutcome("Viewed image file successfully.")),
+        (
+            *("1.0.55", "bash", {"command": "false", "description": ""}, "no\n<exited with exit code 2>"),
+            out.CommandOutcome(2, output="no"),
+        ),
+        (
+            *("0.0.390", "read_bash", {"sessionId": "k", "delay": 1}),
+            "1\n<command with sessionId: k is still running after 1 seconds. More.>",
+            out.CommandOutcome(output="1", running=True, job="k"),
+        ),
+    ],
+)
+def test_results_of_an_earlier_version_are_read_as_it_gave_them(
+    version: str, name: str, arguments: dict[str, Any], text: str, outcome: out.Outcome
+) -> None:
+    dialect = DIALECTS["copilot"].at(version)
+    call = dialect.read_call(NativeCall("1", name, arguments))
+    assert dialect.read_result(call, NativeResult("1", text)).outcomes == (outcome,)

@@ -30,6 +30,7 @@ from dragoman.model import (
     TokensUsed,
     ToolCalled,
     ToolReturned,
+    Unrecognised,
     Usage,
     UserSaid,
     operations as op,
@@ -466,3 +467,28 @@ def test_messages_that_do_not_say_their_model_are_counted_once(tmp_path: Path) -
     used = [(event.model, event.usage.output_tokens) for event in told if isinstance(event, TokensUsed)]
     assert used == [(None, 10), ("m-1", 10), ("m-1", 5)]
     assert sum(event.usage.total or 0 for event in told if isinstance(event, TokensUsed)) == 1025
+
+
+def test_a_message_whose_calls_were_told_before_is_noted(tmp_path: Path) -> None:
+    start = copilot("tool.execution_start", 1, toolCallId="c-9", toolName="bash", arguments={"command": "ls"})
+    again = copilot("assistant.message", 2, content="", toolRequests=[{"toolCallId": "c-9", "name": "bash"}])
+    assert [type(event) for event in events(tmp_path, start, again)] == [ToolCalled, ClientNoted]
+
+
+def test_the_first_versions_name_a_server_in_the_tool_alone_and_an_agent_by_its_call(tmp_path: Path) -> None:
+    begun = copilot("session.start", 0, sessionId="p-1", copilotVersion="0.0.390")
+    spawn = called("c-1", "task", {"description": "Look", "prompt": "Look.", "agent_type": "explore"})
+    inner = copilot(
+        "assistant.message",
+        2,
+        content="",
+        parentToolCallId="c-1",
+        toolRequests=[{"toolCallId": "c-2", "name": "toy-echo", "arguments": {"text": "hi"}, "type": "function"}],
+    )
+    unclear = called("c-3", "my-own-tool", {})
+    told = events(tmp_path, begun, spawn, inner, unclear)
+    calls = {event.call_id: event for event in told if isinstance(event, ToolCalled)}
+    assert calls["c-2"].call.operations == (CallMcpTool("toy", "echo", {"text": "hi"}),)
+    assert (calls["c-1"].stream, calls["c-2"].stream) == ("main", "c-1")
+    assert [event.call_id for event in told if isinstance(event, AgentStarted)] == ["c-1"]
+    assert isinstance(calls["c-3"].call.operations[0], Unrecognised), "two hyphens may be split in two ways"

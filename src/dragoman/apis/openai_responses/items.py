@@ -69,6 +69,7 @@ class ItemReader:
         self._taken: set[str] = set()
         self._searches: list[str] = []
         self._run_there: set[str] = set()
+        self._is_reply = reply
         if reply:  # in a reply an output can only be the provider's own
             outputs = (item for item in items if isinstance(item, dict) and item.get("type") == "shell_call_output")
             self._run_there = {id for item in outputs if (id := as_name(item.get("call_id"))) is not None}
@@ -77,6 +78,8 @@ class ItemReader:
         """The parts an item is; one that is not known is kept whole."""
         kind = item.get("type")
         if kind == "message" or (kind is None and "role" in item):
+            if self._is_reply and item.get("role") not in (None, "assistant"):
+                return [OpaquePart(NAME, item)]  # a compaction gives back what the user said, which is no reply
             return self._message(item)
         if kind == "reasoning":
             return [read_reasoning(item)]

@@ -183,8 +183,10 @@ def _of_one_file(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | Non
 
 def _with_paths(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | None:
     matched = [re.fullmatch(r"(.+?):(\d+):(.*)", line) for line in lines]
-    paths = sorted({one[1] for one in matched if one is not None}, key=len, reverse=True)
-    # Only a file with a match has lines around it; 2.1.15 wrote its whole path there, and not at the match.
+    whole = {name: path for path in {one[1] for one in matched if one is not None} for name in _names(path)}
+    paths = sorted(whole, key=len, reverse=True)
+    # Only a file with a match has lines around it. 2.1.15 wrote its whole path there, and not at the match; others have
+    # the whole path at the match, and a part of it around it.
     around = re.compile(rf"(?:.*/)?({'|'.join(map(re.escape, paths))})-(\d+)-(.*)") if paths else None
     read: list[MatchLine | None] = []
     for line, one in zip(lines, matched, strict=True):
@@ -192,8 +194,17 @@ def _with_paths(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | None
         found = one or beside
         if found is None and line != "--":
             return None
-        read.append(None if found is None else MatchLine(found[1], int(found[2]), one is not None, found[3]))
+        path_of = None if found is None else found[1] if one is not None else whole[found[1]]
+        read.append(
+            None if found is None or path_of is None else MatchLine(path_of, int(found[2]), one is not None, found[3])
+        )
     return matches_in(read)
+
+
+def _names(path: str) -> list[str]:
+    """A path, and what is left of it without the first of its folders: `/p/src/a.py`, `src/a.py`, `a.py`."""
+    pieces = path.split("/")
+    return [path, *("/".join(pieces[index:]) for index in range(1, len(pieces)) if pieces[index])]
 
 
 Mode = Literal["content", "files_with_matches", "count"]

@@ -415,7 +415,7 @@ class _Reader(LinesReader):
         requests = [one for one in requests if isinstance(one, dict)] if isinstance(requests, list) else []
         for request in requests:
             yield from self._requested(request, said, place)
-        if not text and not requests and place.number == 0:
+        if place.number == 0:  # it is empty, or its calls were told before
             yield self._noted("assistant.message", data, place)
         self._replied[place.stream] = FinishReason.CALLS if requests else FinishReason.UNKNOWN
         count = as_integer(data.get("outputTokens"))

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from dragoman.logs.base.format import Storable
 from dragoman.logs.base.normalise import Normaliser, Place
@@ -48,6 +51,8 @@ _TELLING: Final = frozenset(
 """Kinds of events that no other client is known to write so."""
 
 _ENDINGS: Final = {"completed": "completed", "errored": "failed", "interrupted": "cancelled", "shutdown": "cancelled"}
+_MOST_BESIDE: Final = 500
+"""Files of a folder that are looked at for earlier runs."""
 _COUNTERS: Final = (
     "input_tokens",
     "cached_input_tokens",
@@ -238,7 +243,7 @@ class Printed(Storable):
 
     def _tokens(self, usage: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         now = {key: as_integer(usage.get(key)) or 0 for key in _COUNTERS}
-        before = self._counted.get(place.session, dict.fromkeys(_COUNTERS, 0))
+        before = self._counted.get(place.session) or _earlier(Path(place.source.file), place.session, now)
         used = {key: now[key] - before[key] for key in _COUNTERS}
         if any(count < 0 for count in used.values()):  # 0.166 counts all runs of a thread; this was one alone
             used = now
@@ -246,6 +251,35 @@ class Printed(Storable):
         if not any(used.values()):
             return
         yield normaliser.event(ev.TokensUsed, place, usage=_usage(used))
+
+
+def _earlier(file: Path, thread: str | None, now: dict[str, int]) -> dict[str, int]:
+    """What earlier runs of a thread had used: `codex exec resume` counts on from them (0.166).
+
+    Their streams are files of their own, so they are looked for beside this one.
+    """
+    found = dict.fromkeys(_COUNTERS, 0)
+    if thread is None or not file.is_file():
+        return found
+    mark = msgspec.json.encode(thread)
+    for path in sorted(file.parent.glob(f"*{file.suffix}"))[:_MOST_BESIDE]:
+        try:
+            if path.samefile(file) or mark not in _head(path):
+                continue
+            told = [line for line in path.read_bytes().splitlines() if b'"turn.completed"' in line]
+            usage = as_object(as_object(msgspec.json.decode(told[-1])).get("usage")) if told else {}
+        except (OSError, msgspec.DecodeError):
+            continue  # a file that is gone or is being written is none to count from
+        then = {key: as_integer(usage.get(key)) or 0 for key in _COUNTERS}
+        is_before = all(then[key] <= now[key] for key in _COUNTERS) and then != now
+        if is_before and sum(then.values()) > sum(found.values()):
+            found = then
+    return found
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4096)
 
 
 def _usage(used: dict[str, int]) -> conv.Usage:
