@@ -6,6 +6,7 @@ import re
 
 from dragoman.dialects.base.code_mode import NestedCall, nested_calls, write_program
 from dragoman.dialects.base.shell_intent import intents
+from dragoman.engine.shell_reach import ANY, reach_of
 from dragoman.model.operations import Operation
 
 from .drawing import Draw
@@ -63,6 +64,8 @@ def check_command(command: str) -> None:
     for directory in (None, "sub", "/abs", ""):
         found = intents(command, directory)
         assert all(isinstance(one, Operation) for one in found)
+    reach = reach_of(command, "/project", "/home/me")
+    assert all(one.verb == "fetch" or one.target.startswith(("/", ANY)) for one in reach.effects), "a path from nowhere"
 
 
 PROGRAMS = (

@@ -13,6 +13,7 @@ SUBJECTS = (
     "logs",
     "patches",
     "commands",
+    "hooks",
     "agents",
     "files",
     "schemas",

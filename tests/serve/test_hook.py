@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 
 from dragoman import config
-from dragoman.serve.hook import CLIENTS, Handled, Rules, client_of, explained, handle, rules_of
+from dragoman.dialects import DIALECTS
+from dragoman.model import NativeCall, operations as op
+from dragoman.serve.hook import CLIENTS, Handled, Rules, client_named, client_of, explained, handle, rules_of
+
+from .hook_payloads import EVENTS, claude, payload_of
 
 POLICY = """
 [[policy.rules]]
@@ -64,79 +68,6 @@ def folder(tmp_path: Path) -> Path:
     made.mkdir()
     (made / ".env").write_text("SECRET=1\n")
     return made
-
-
-def claude(folder: Path, tool: str, **given: Any) -> dict[str, Any]:
-    return {
-        "session_id": "s",
-        "transcript_path": "t",
-        "cwd": str(folder),
-        "prompt_id": "p",
-        "permission_mode": "default",
-        "hook_event_name": "PreToolUse",
-        "tool_name": tool,
-        "tool_input": given,
-        "tool_use_id": "toolu_1",
-    }
-
-
-def payload_of(client: str, folder: Path, command: str) -> dict[str, Any]:
-    """The payload with which a client asks about a command line, with the fields it was seen to have."""
-    usual = claude(folder, "Bash", command=command)
-    del usual["prompt_id"]
-    where = str(folder)
-    made: dict[str, dict[str, Any]] = {
-        "claude_code": claude(folder, "Bash", command=command, description="x"),
-        "codex": {**usual, "turn_id": "1", "model": "gpt-5"},
-        "gemini_cli": {
-            "session_id": "s",
-            "transcript_path": "t",
-            "cwd": where,
-            "hook_event_name": "BeforeTool",
-            "timestamp": "2026-11-16T00:00:00Z",
-            "tool_name": "run_shell_command",
-            "tool_input": {"command": command},
-        },
-        "qwen_code": {**usual, "timestamp": "2026", "tool_call_id": "1", "tool_name": "run_shell_command"},
-        "copilot": {
-            "sessionId": "s",
-            "timestamp": 1,
-            "cwd": where,
-            "toolName": "bash",
-            "toolArgs": {"command": command, "description": "x"},
-        },
-        "droid": {
-            **usual,
-            "permission_mode": "auto-low",
-            "tool_name": "Execute",
-            "tool_input": {"command": command, "summary": "x", "riskLevel": "low", "riskLevelReason": "x"},
-        },
-        "opencode": {"plugin": "opencode", "tool": "bash", "arguments": {"command": command}, "cwd": where},
-        "pi": {"plugin": "pi", "tool": "bash", "arguments": {"command": command}, "cwd": where},
-        "cline": {
-            "hookName": "tool_call",
-            "taskId": "1",
-            "workspaceRoots": [where],
-            "agent_id": "a",
-            "tool_call": {"id": "1", "name": "run_commands", "input": {"commands": [command]}},
-        },
-        "cursor": {
-            "conversation_id": "c",
-            "hook_event_name": "beforeShellExecution",
-            "workspace_roots": [where],
-            "command": command,
-            "cwd": where,
-        },
-        "goose": {
-            "event": "PreToolUse",
-            "session_id": "s",
-            "matcher_context": "shell",
-            "tool_name": "shell",
-            "tool_input": {"command": command},
-            "working_dir": where,
-        },
-    }
-    return made[client]
 
 
 def denied(reason: str) -> dict[str, dict[str, Any]]:
@@ -277,7 +208,7 @@ def test_whatever_goes_wrong_is_a_denial(client: str, folder: Path) -> None:
     def broken() -> Rules:
         raise RuntimeError("no settings")
 
-    event = {"gemini_cli": "BeforeTool", "copilot": "preToolUse", "cursor": "preToolUse"}.get(client, "PreToolUse")
+    event = EVENTS[client]
     good = json.dumps(payload_of(client, folder, "ls")).encode()
     for text in (good, b"", b"{", b"[]", b"{}", b'{"tool_name": 1}', b"\xff", b'{"a":' * 5000, good[:-1], b"null"):
         handled = handle(text, client, event, broken)
@@ -288,10 +219,26 @@ def test_whatever_goes_wrong_is_a_denial(client: str, folder: Path) -> None:
     assert (nobody.answer.out, nobody.answer.code, bool(nobody.note)) == ("", 2, True)
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_command_line_is_read_as_the_vocabulary_of_the_client_reads_it(client: str, folder: Path) -> None:
+    speaks = client_named(client)
+    payload = payload_of(client, folder, "cat a")
+    (native,) = speaks.read(payload, None).calls
+    for tool, argument in speaks.shells.items():
+        dialect = DIALECTS["claude_code" if tool == "Bash" else speaks.dialect]
+        (read,) = dialect.read_call(NativeCall("", tool, native.arguments)).operations
+        assert isinstance(native.arguments, dict)
+        assert (type(read), read.command, native.arguments[argument]) == (op.RunCommand, "cat a", "cat a")
+
+
 def test_events_that_decide_nothing_pass(folder: Path, rules: Rules) -> None:
-    for event in ("PostToolUse", "UserPromptSubmit", "Stop", "SessionStart"):
+    for event in ("PostToolUse", "UserPromptSubmit", "Stop"):
         payload = {**claude(folder, "Bash", command="rm x"), "hook_event_name": event}
         assert asked(payload, rules, "claude_code", event).answer.out == ""
+    started = {"session_id": "s", "cwd": str(folder), "hook_event_name": "SessionStart", "source": "startup"}
+    assert asked(started, rules, "claude_code", "SessionStart").answer.out == ""
+    renamed = {**claude(folder, "Bash", command="rm x"), "hook_event_name": "PreToolUse2"}
+    assert asked(renamed, rules, "claude_code", "PreToolUse").decision.verdict == "deny"
 
 
 def test_the_content_decides_where_the_installed_line_is_for_another_client(folder: Path, rules: Rules) -> None:

@@ -70,6 +70,9 @@ class HookClient:
     asks: ClassVar[bool] = False
     """Whether `ask` leads to a question, or to a denial where nobody can be asked. In some clients it lets the call
     run, or waits for ever: those get a denial instead."""
+    shells: ClassVar[Mapping[str, str]] = {"Bash": "command"}
+    """Tools that run a command line, and the argument that has it. Such a call is read without the vocabulary, whose
+    loading would take half the time of a decision."""
     stages: ClassVar[Mapping[str, Stage]] = {
         "PreToolUse": "before",
         "PermissionRequest": "permission",
@@ -85,7 +88,7 @@ class HookClient:
         named = text_of(payload, "hook_event_name") or event
         if named is None:
             raise UnknownPayload("it names no event")
-        stage = self.stages.get(named) or ("before" if "tool_input" in payload and event is None else "other")
+        stage = self.stage(named, event, calls="tool_input" in payload)
         calls = (self.call(payload),) if stage in ("before", "permission") else ()
         return Asked(
             client=self.name,
@@ -97,6 +100,13 @@ class HookClient:
             agent=text_of(payload, "agent_type", "agent_id"),
             session=text_of(payload, "session_id"),
         )
+
+    def stage(self, named: str, event: str | None, *, calls: bool) -> Stage:
+        """What an event is about. One that is not known decides about the call, if the payload or the line has one."""
+        known = self.stages.get(named)
+        if known is not None:
+            return known
+        return "before" if calls or self.stages.get(event or "") in ("before", "permission") else "other"
 
     def call(self, payload: Mapping[str, Any]) -> NativeCall:
         """The tool call of a payload, as the client's vocabulary has it."""

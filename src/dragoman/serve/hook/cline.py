@@ -12,6 +12,7 @@ from .client import Answer, Asked, Decision, HookClient, Stage, UnknownPayload, 
 
 class Cline(HookClient):
     name, title, dialect = "cline", "Cline CLI", "cline"
+    shells = {}
     stages = {"tool_call": "before", "PreToolUse": "before", "PostToolUse": "after", "tool_result": "after"}
 
     def read(self, payload: Mapping[str, Any], event: str | None) -> Asked:
@@ -19,7 +20,7 @@ class Cline(HookClient):
         named = text_of(payload, "hookName") or event
         if named is None:
             raise UnknownPayload("it names no event")
-        stage = self.stages.get(named, "other")
+        stage = self.stage(named, event, calls="tool_call" in payload)
         roots = payload.get("workspaceRoots")
         return Asked(
             client=self.name,

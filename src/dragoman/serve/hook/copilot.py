@@ -14,6 +14,7 @@ from .client import Answer, Asked, Decision, HookClient, Stage, UnknownPayload, 
 
 class Copilot(HookClient):
     name, title, dialect, asks = "copilot", "Copilot CLI", "copilot", True
+    shells = {"bash": "command", "Bash": "command"}
     stages = {
         **HookClient.stages,
         "preToolUse": "before",
@@ -32,7 +33,7 @@ class Copilot(HookClient):
         named = text_of(payload, "hookName") or event or ("preToolUse" if "toolName" in payload else None)
         if named is None:
             raise UnknownPayload("it names no event and no tool")
-        stage = self.stages.get(named, "other")
+        stage = self.stage(named, event, calls="toolArgs" in payload)
         calls = (self.call(payload),) if stage in ("before", "permission") else ()
         return Asked(
             client=self.name,

@@ -115,6 +115,12 @@ def operations_of(native: NativeCall, asked: Asked, client: HookClient) -> Itera
     if served is not None:
         yield op.CallMcpTool(*served, arguments)
         return
+    line = _command_line(native, client)
+    if line is not None:
+        yield op.RunCommand(line)
+        if "*** Begin Patch" in line:
+            yield from _patched(line)
+        return
     from dragoman.registry import DIALECTS
 
     call = DIALECTS[asked.dialect or client.dialect].read_call(native)
@@ -125,6 +131,19 @@ def operations_of(native: NativeCall, asked: Asked, client: HookClient) -> Itera
         yield operation
         if isinstance(operation, op.RunCommand) and "*** Begin Patch" in operation.command:
             yield from _patched(operation.command)
+
+
+_WITHOUT_EFFECT: Final = frozenset(("description", "timeout", "summary", "riskLevel", "riskLevelReason"))
+"""Arguments beside a command line that do not change what it does."""
+
+
+def _command_line(native: NativeCall, client: HookClient) -> str | None:
+    """The line of a call that runs one and does nothing else; `None` where the vocabulary has to be asked."""
+    given, name = native.arguments, client.shells.get(native.name)
+    if name is None or not isinstance(given, dict) or given.keys() - _WITHOUT_EFFECT != {name}:
+        return None
+    line = given[name]
+    return line if isinstance(line, str) else None
 
 
 def _served(name: str, server: str | None) -> tuple[str | None, str] | None:

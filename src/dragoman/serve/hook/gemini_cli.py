@@ -10,6 +10,7 @@ from .client import Answer, Decision, HookClient, Stage, text_of, to_json
 
 class GeminiCli(HookClient):
     name, title, dialect = "gemini_cli", "Gemini CLI", "gemini_cli"
+    shells = {"run_shell_command": "command"}
     stages = {"BeforeTool": "before", "AfterTool": "after", "BeforeAgent": "prompt", "AfterAgent": "stop"}
 
     def server(self, payload: Mapping[str, Any]) -> str | None:

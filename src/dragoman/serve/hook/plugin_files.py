@@ -13,6 +13,8 @@ from .client import Answer, Asked, Decision, HookClient, Stage, UnknownPayload, 
 class PluginFile(HookClient):
     """The payload (`plugin`, `tool`, `arguments`, `cwd`, `session`) and the answer (`deny` or `pass`) are ours."""
 
+    shells = {"bash": "command"}
+
     def read(self, payload: Mapping[str, Any], event: str | None) -> Asked:
         """The call that the plugin file was asked about."""
         name, given = payload.get("tool"), payload.get("arguments")

@@ -7,6 +7,7 @@ from .client import HookClient
 
 class QwenCode(HookClient):
     name, title, dialect, asks = "qwen_code", "Qwen Code", "qwen_code", True
+    shells = {"run_shell_command": "command"}
 
 
 CLIENT = QwenCode()
