@@ -94,7 +94,7 @@ def test_nobody_but_a_program_of_this_machine_with_the_token_is_answered(tmp_pat
         assert status(port, told) == 200
 
 
-@pytest.mark.parametrize("client", ["claude", "codex", "gemini", "opencode", "qwen", "pi"])
+@pytest.mark.parametrize("client", ["claude", "codex", "gemini", "opencode", "qwen", "pi", "copilot"])
 def test_a_client_that_is_started_gets_the_token_and_no_key(client: str, tmp_path: Path) -> None:
     """A client that the gateway starts sees none of your providers' keys, and no file of its settings is changed."""
     (tmp_path / "bin").mkdir()

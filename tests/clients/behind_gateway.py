@@ -143,6 +143,35 @@ STARTED = {
         },
         echo=("tool_call", {"name": "mcp__toy__echo", "arguments": {"text": "naïve ✓"}}),
     ),
+    "copilot": Started(
+        "copilot",
+        (
+            *("-p", "{}", "--no-auto-update", "--allow-all"),
+            *(
+                "--additional-mcp-config",
+                json.dumps({"mcpServers": {"toy": {**_MCP["toy"], "type": "local", "tools": ["*"]}}}),
+            ),
+        ),
+        agent=(
+            "task",
+            {
+                "name": "beans",
+                "description": "Count beans",
+                "prompt": f"Count the beans. {HELPER}",
+                "agent_type": "general-purpose",
+            },
+            "general-purpose",
+        ),
+        lacks={
+            "image": "it sends no pictures to a provider of the user's own",
+            "web page": "it fetches nothing without a network",
+        },
+        kept={
+            "": r"fetch_copilot_cli_documentation sql session_store_sql toy-\w+",
+            "gemini-cli": "stop_bash read_agent list_agents write_agent tool_search_tool",
+            "codex": "list_bash skill",
+        },
+    ),
     "pi": Started("pi", ("-p", "{}"), lacks=dict.fromkeys(("sub-agent", "MCP", "web page"), "pi has none")),
 }
 
@@ -161,6 +190,8 @@ PAIRS = (
     ("qwen_code", "anthropic_messages"),
     ("qwen_code", "openai_responses"),
     ("qwen_code", "gemini_generate"),
+    ("copilot", "gemini_generate"),
+    ("copilot", "openai_responses"),
     ("pi", "gemini_generate"),
     ("pi", "openai_responses"),
 )

@@ -53,6 +53,7 @@ ON = {
     "gemini_cli": "anthropic_messages",
     "opencode": "gemini_generate",
     "qwen_code": "gemini_generate",
+    "copilot": "gemini_generate",
     "pi": "openai_responses",
 }
 PLANS: dict[str, tuple[str, ...]] = {

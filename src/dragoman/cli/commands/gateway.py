@@ -75,9 +75,9 @@ def command(
 ) -> ExitCode:
     """Run a coding agent on the model of another provider, which gets tools under the names it was trained on.
 
-    With CLIENT (claude, codex, gemini, opencode, qwen or pi) that program is started and pointed here; its own
-    settings are not changed. Without, the gateway prints its address and its token and runs until Ctrl-C. It listens on
-    127.0.0.1 only. Your keys stay here: the client gets a token instead, and its own key is never passed on.
+    With CLIENT (claude, codex, copilot, gemini, opencode, qwen or pi) that program is started and pointed here; its
+    own settings are not changed. Without, the gateway prints its address and its token and runs until Ctrl-C. It
+    listens on 127.0.0.1 only. Your keys stay here: the client gets a token instead, and its own key is never passed on.
 
     \b
     dragoman gateway claude --model gemini:gemini-2.5-pro

@@ -70,6 +70,17 @@ def _opencode(url: str, token: str, model: str) -> dict[str, str]:
     return {"OPENCODE_CONFIG_CONTENT": msgspec.json.encode(settings).decode()}
 
 
+def _copilot(url: str, token: str, model: str) -> dict[str, str]:
+    # Copilot CLI 1.0.102 chooses its tools by a model that it knows, and sends the other name.
+    return {
+        "COPILOT_PROVIDER_BASE_URL": url,
+        "COPILOT_PROVIDER_TYPE": "anthropic",
+        "COPILOT_PROVIDER_API_KEY": token,
+        "COPILOT_MODEL": "claude-sonnet-4.5",
+        "COPILOT_PROVIDER_WIRE_MODEL": model,
+    }
+
+
 _PI_EXTENSION: Final = """\
 export default function (pi) {
   const model = process.env.DRAGOMAN_GATEWAY_MODEL;
@@ -110,7 +121,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
     ),
     "opencode": Client("opencode", "opencode", _opencode, reads_first=True, agent="general"),
     "qwen": Client("qwen_code", "qwen", _openai, lambda url, token, model: ["--auth-type", "openai"], reads_first=True),
-    "copilot": Client("copilot", agent="general-purpose"),
+    "copilot": Client("copilot", "copilot", _copilot, agent="general-purpose"),
     "pi": Client("pi", "pi", _pi, _pi_words, {"dragoman.ts": _PI_EXTENSION}),
     "continue": Client("continue", reads_first=True, reads_pictures=False),
     "cline": Client("cline"),
