@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.serve.gateway import CLIENTS
+
 KEY = "sk-proj-the-users-own-key-0123456789"
 TOKEN = "a-token-that-only-the-user-has"
 
@@ -94,13 +96,15 @@ def test_nobody_but_a_program_of_this_machine_with_the_token_is_answered(tmp_pat
         assert status(port, told) == 200
 
 
-@pytest.mark.parametrize("client", ["claude", "codex", "gemini", "opencode", "qwen", "pi", "copilot"])
+@pytest.mark.parametrize("client", ["claude", "codex", "gemini", "opencode", "qwen", "pi", "copilot", "continue"])
 def test_a_client_that_is_started_gets_the_token_and_no_key(client: str, tmp_path: Path) -> None:
     """A client that the gateway starts sees none of your providers' keys, and no file of its settings is changed."""
     (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin" / client
+    program = tmp_path / "bin" / (CLIENTS[client].program or client)
     program.write_text(
-        f"#!{sys.executable}\nimport json, os, sys\nprint(json.dumps([sys.argv[1:], dict(os.environ)]))\n"
+        f"#!{sys.executable}\nimport json, os, sys\n"
+        "files = [open(one).read() for one in sys.argv[1:] if os.path.isfile(one)]\n"
+        "print(json.dumps([sys.argv[1:], dict(os.environ), files]))\n"
     )
     program.chmod(0o700)
     words = ("gateway", client, "--model", "openai:gpt-5.5", "--token-env", "MY_GATEWAY_TOKEN", "--", "hello")
@@ -114,12 +118,12 @@ def test_a_client_that_is_started_gets_the_token_and_no_key(client: str, tmp_pat
         timeout=60,
         check=True,
     )
-    arguments, environment = json.loads(done.stdout)
+    arguments, environment, files = json.loads(done.stdout)
     assert arguments[-1] == "hello"
-    said = json.dumps([arguments, environment]) + done.stderr
+    said = json.dumps([arguments, environment, files]) + done.stderr
     assert KEY not in said
     assert TOKEN in json.dumps(environment)
-    assert TOKEN not in json.dumps(arguments)  # everybody on the machine can read a command line
+    assert TOKEN not in json.dumps([arguments, files])  # everybody on the machine can read a command line
     assert "http://127.0.0.1:" in said
     own = set(tmp_path.rglob("*")) - before
     assert all(path.relative_to(tmp_path).parts[0] in ("config", "data", "cache") for path in own)

@@ -32,6 +32,7 @@ from dragoman.model import (
     ResultPart,
     ToolChoice,
 )
+from dragoman.serve.gateway import CLIENTS as POINTED
 from tests.engine.loopback import Raw, Turn
 
 from .cell import misfits
@@ -172,6 +173,18 @@ STARTED = {
             "codex": "list_bash skill",
         },
     ),
+    "continue": Started(
+        "continue",
+        ("-p", "{}", "--auto"),
+        lacks={
+            "image": "its tool for files reads text only",
+            "sub-agent": "Continue has none by default",
+            "MCP": "its servers are in the configuration that is replaced",
+            "web page": "not tried",
+        },
+        kept={"": "Checklist Exit", "gemini-cli": "ask_user", "codex": "Fetch Skills"},
+        ends="naïve",  # Continue 1.5.47 gives the output of a failed command and not its exit code
+    ),
     "pi": Started("pi", ("-p", "{}"), lacks=dict.fromkeys(("sub-agent", "MCP", "web page"), "pi has none")),
 }
 
@@ -192,6 +205,8 @@ PAIRS = (
     ("qwen_code", "gemini_generate"),
     ("copilot", "gemini_generate"),
     ("copilot", "openai_responses"),
+    ("continue", "gemini_generate"),
+    ("continue", "openai_responses"),
     ("pi", "gemini_generate"),
     ("pi", "openai_responses"),
 )
@@ -338,7 +353,8 @@ def home_of(client: str, api: str, folder: Path, programs: Sequence[str], port: 
     for made in (project, bin, folder / "tmp"):
         made.mkdir(parents=True)
     started, model, setup = STARTED[client], MODELS[api], CLIENTS[client].setup(port)
-    for name, found in zip((started.named, "node", "rg"), programs, strict=True):
+    program = POINTED[started.named].program or started.named
+    for name, found in zip((program, "node", "rg"), programs, strict=True):
         if found:
             (bin / name).symlink_to(found)
     asks = client in ("gemini_cli", "qwen_code")  # they ask how to log in before they do anything else

@@ -75,9 +75,10 @@ def command(
 ) -> ExitCode:
     """Run a coding agent on the model of another provider, which gets tools under the names it was trained on.
 
-    With CLIENT (claude, codex, copilot, gemini, opencode, qwen or pi) that program is started and pointed here; its
-    own settings are not changed. Without, the gateway prints its address and its token and runs until Ctrl-C. It
-    listens on 127.0.0.1 only. Your keys stay here: the client gets a token instead, and its own key is never passed on.
+    With CLIENT (claude, codex, continue, copilot, gemini, opencode, qwen or pi) that program is started and pointed
+    here; its own settings are not changed. Without, the gateway prints its address and its token and runs until Ctrl-C.
+    It listens on 127.0.0.1 only. Your keys stay here: the client gets a token instead, and its own key is never passed
+    on.
 
     \b
     dragoman gateway claude --model gemini:gemini-2.5-pro
@@ -173,9 +174,9 @@ async def _listening(served: gateway.Gateway, port: int) -> None:
         raise ConfigError(f"cannot listen on port {port}: {error.strerror or error}; choose another") from error
 
 
-def _write(folder: str, files: Mapping[str, str]) -> None:
+def _write(folder: str, files: Mapping[str, str], url: str, model: str) -> None:
     for name, text in files.items():
-        Path(folder, name).write_text(text, encoding="utf-8")
+        Path(folder, name).write_text(text.replace("{url}", url).replace("{model}", model), encoding="utf-8")
 
 
 async def _started(
@@ -193,7 +194,7 @@ async def _started(
         environment = child_environment("*")  # without keys: the client gets the token instead
         environment.update(client.environment(*told))
         with tempfile.TemporaryDirectory(prefix="dragoman-gateway-", ignore_cleanup_errors=True) as folder:
-            _write(folder, client.files)
+            _write(folder, client.files, served.url, model)
             words = [word.replace("{folder}", folder) for word in client.arguments(*told)]
             process = await asyncio.create_subprocess_exec(program, *words, *arguments, env=environment)
             try:

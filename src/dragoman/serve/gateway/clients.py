@@ -27,7 +27,8 @@ class Client(msgspec.Struct, frozen=True):
     arguments: Callable[[str, str, str], list[str]] = lambda url, token, model: []
     """The same → words that come before the user's own; `{folder}` is where its `files` are."""
     files: Mapping[str, str] = {}
-    """Files that it is given in a folder that lasts as long as the process: name → text, without any secret."""
+    """Files that it is given in a folder that lasts as long as the process: name → text, without any secret.
+    `{url}` and `{model}` stand for the gateway's URL and the model's name."""
     reads_first: bool = False
     """Whether it refuses to change a file that it has not read."""
     reads_pictures: bool = True
@@ -110,6 +111,22 @@ def _pi_words(url: str, token: str, model: str) -> list[str]:
     return ["-e", "{folder}/dragoman.ts", "--provider", "dragoman", "--model", model.rpartition(":")[2]]
 
 
+_CONTINUE_CONFIG: Final = """\
+name: dragoman
+version: 0.0.1
+schema: v1
+models:
+  - name: "{model}"
+    provider: anthropic
+    model: "{model}"
+    apiBase: "{url}/v1"
+    apiKey: "${{ secrets.DRAGOMAN_GATEWAY_TOKEN }}"
+    roles: [chat]
+    capabilities: [tool_use, image_input]
+"""
+"""A configuration of Continue CLI 1.5, which finds its secrets in variables of the process."""
+
+
 CLIENTS: Final[Mapping[str, Client]] = {
     "claude": Client("claude_code", "claude", _claude, reads_first=True),
     "codex": Client("codex", "codex", lambda url, token, model: {"DRAGOMAN_GATEWAY_TOKEN": token}, _codex),
@@ -123,7 +140,15 @@ CLIENTS: Final[Mapping[str, Client]] = {
     "qwen": Client("qwen_code", "qwen", _openai, lambda url, token, model: ["--auth-type", "openai"], reads_first=True),
     "copilot": Client("copilot", "copilot", _copilot, agent="general-purpose"),
     "pi": Client("pi", "pi", _pi, _pi_words, {"dragoman.ts": _PI_EXTENSION}),
-    "continue": Client("continue", reads_first=True, reads_pictures=False),
+    "continue": Client(
+        "continue",
+        "cn",
+        lambda url, token, model: {"DRAGOMAN_GATEWAY_TOKEN": token},
+        lambda url, token, model: ["--config", "{folder}/config.yaml"],
+        {"config.yaml": _CONTINUE_CONFIG},
+        reads_first=True,
+        reads_pictures=False,
+    ),
     "cline": Client("cline"),
 }
 """By the name of the command. Those without a program are recognised, and pointed here by their own settings."""
