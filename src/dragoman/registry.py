@@ -538,6 +538,7 @@ DIALECTS: Final[Registry[Any]] = Registry(
         "goose": "dragoman.dialects.goose:DIALECT",
         "kilo": "dragoman.dialects.kilo:DIALECT",
         "kimi_code": "dragoman.dialects.kimi_code:DIALECT",
+        "aider": "dragoman.dialects.aider:DIALECT",
         "zai": "dragoman.dialects.zai:DIALECT",
         "anthropic": "dragoman.dialects.anthropic:DIALECT",
         "openai": "dragoman.dialects.openai:DIALECT",
@@ -563,6 +564,7 @@ APIS: Final[Registry[Any]] = Registry(
 FORMATS: Final[Registry[Any]] = Registry(
     "formats",
     {
+        "aider": "dragoman.logs.formats.aider:FORMAT",
         "claude_code": "dragoman.logs.formats.claude_code:FORMAT",
         "cline": "dragoman.logs.formats.cline:FORMAT",
         "codex": "dragoman.logs.formats.codex:FORMAT",

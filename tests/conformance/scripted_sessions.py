@@ -83,7 +83,7 @@ def log_files(home: Path, format: str) -> Iterator[Path]:
     for root, _, names in sorted(os.walk(home)):
         for name in sorted(names):
             path = Path(root) / name
-            if path.suffix in (".jsonl", ".json", ".db") and path.stat().st_size:
+            if name.endswith(FORMATS[format].endings) and path.stat().st_size:
                 try:
                     chosen, _ = recognise(path)
                 except LogError:

@@ -354,7 +354,53 @@ def vibe_files() -> dict[str, bytes]:
     }
 
 
+# ── aider ────────────────────────────────────────────────────────────────────
+
+# aider ends its own lines and the user's with two spaces (0.86.2).
+AIDER = b"""
+# aider chat started at 2026-01-01 00:00:00
+
+> Aider v0.86.2~
+> Main model: m-1 with diff edit format~
+
+#### Fix it.~
+
+I change one line.
+
+src/a.py
+```
+<<<<<<< SEARCH
+x = 1
+=======
+x = 2
+>>>>>>> REPLACE
+```
+
+> Tokens: 2.5k sent, 90 received. Cost: $0.0072 message, $0.0072 session.~
+> # 1 SEARCH/REPLACE block failed to match!
+
+## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in src/a.py
+The SEARCH section must exactly match an existing block of lines~
+
+# aider chat started at 2026-01-01 00:01:00
+
+> Aider v0.86.2~
+> Main model: m-1 with whole edit format~
+
+#### Write it.~
+
+src/b.py
+```
+y = 1
+```
+
+> Tokens: 730 sent, 55 received.~
+> Applied edit to src/b.py~
+""".replace(b"~", b"  ")
+
+
 AGENT_SAMPLES: dict[str, list[tuple[str, bytes]]] = {
+    "aider": [(".aider.chat.history.md", AIDER)],
     "droid": [("-p/dr-1.jsonl", DROID)],
     "goose": [("sessions.db", GOOSE)],
     "kilo": [("kilo.db", KILO)],

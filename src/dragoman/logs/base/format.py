@@ -100,6 +100,8 @@ class LogFormat(abc.ABC):
     """The vocabulary its calls are in."""
     knows_free: ClassVar[bool] = False
     """Whether a cost of 0 in it means that nothing was paid; other clients log 0 for a price that they do not know."""
+    endings: ClassVar[tuple[str, ...]] = (".jsonl", ".json", ".db")
+    """How the names of its files end, to look for them in any folder."""
     written_by: ClassVar[str | None] = None
     """The class in `formats/parts` that writes sessions of this format, loaded when one is written."""
 

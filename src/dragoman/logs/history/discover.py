@@ -182,6 +182,7 @@ def _is_of_a_session(path: Path) -> bool:
 
 def _files_below(folder: Path, endings: tuple[str, ...] = _READ) -> Iterator[Path]:
     """What may be a log, by its name; folders that are links are not gone into."""
+    endings = tuple({ending for _, format in FORMATS.working() for ending in format.endings})
     for place, _, names in os.walk(folder):
         for name in names:
             if name.endswith(endings):
