@@ -207,7 +207,7 @@ GOOSE = database(
         _goose(10, "20260101_1", "assistant", _goose_call("c-3", "toy__echo", {"text": "x"}, "toy")),
         _goose(11, "20260101_1", "user", _GOOSE_UNKNOWN),
         _goose(12, "20260101_1", "assistant", {"type": "text", "text": "Done."}, {"type": "a_new_kind"}),
-        ("INSERT INTO messages VALUES (13,'m','20260101_1','user','{broken',1767225700,NULL)", ()),
+        ("INSERT INTO messages VALUES (13,'m','20260101_1','user','[broken',1767225700,NULL)", ()),
     ],
 )
 
@@ -227,6 +227,13 @@ def _kilo_part(number: int, message: str, **data: Any) -> tuple[str, tuple[Any, 
     return "INSERT INTO part VALUES (?,?,?,?)", (f"prt_{number}", message, "ses_k", json.dumps(data))
 
 
+_KILO_LISTED = {
+    "status": "completed",
+    "input": {"command": "ls"},
+    "output": "a.py",
+    "time": {"start": 1_767_225_601_000, "end": 1_767_225_602_000},
+    "metadata": {"exit": 0},
+}
 _KILO_RAN = {
     "status": "completed",
     "input": {"action": "start", "command": "sleep 9"},
@@ -249,8 +256,9 @@ KILO = database(
             ("msg_2", "ses_k", '{"role": "assistant", "time": {"created": 1767225601000}}'),
         ),
         _kilo_part(1, "msg_1", type="text", text="Fix it."),
-        _kilo_part(2, "msg_2", type="tool", tool="background_process", callID="c-1", state=_KILO_RAN),
-        _kilo_part(3, "msg_2", type="text", text="Done."),
+        _kilo_part(2, "msg_2", type="tool", tool="bash", callID="c-0", state=_KILO_LISTED),
+        _kilo_part(3, "msg_2", type="tool", tool="background_process", callID="c-1", state=_KILO_RAN),
+        _kilo_part(4, "msg_2", type="text", text="Done."),
     ],
 )
 
@@ -300,6 +308,29 @@ OPENHANDS_RESULT = _openhands(
 )
 
 
+OPENHANDS_PRINTED = b"".join(
+    (
+        _openhands(
+            "MessageEvent", 1, "user", llm_message={"role": "user", "content": [{"type": "text", "text": "Fix it."}]}
+        ),
+        b"\n",
+        OPENHANDS_CALL,
+        b"\n",
+        OPENHANDS_RESULT,
+        b"\n",
+        _openhands(
+            "MessageEvent",
+            4,
+            "agent",
+            llm_message={"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+        ),
+        b"\n",
+        _openhands("ANewEvent", 5, "agent"),
+        b"\n",
+    )
+)
+
+
 # ── Mistral Vibe ─────────────────────────────────────────────────────────────
 
 VIBE = json.dumps(
@@ -309,6 +340,30 @@ VIBE = json.dumps(
         "snapshot_sequence": 2,
         "store_format": "mistral.vibe.unified-session-store/v1",
     }
+).encode()
+
+
+def _vibe(role: str, *blocks: Any, **more: Any) -> dict[str, Any]:
+    return {"message": {"role": role, "content": list(blocks), **more}, "source": "history", "turn_index": 0}
+
+
+def _vibe_call(id: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    arguments = {"type": "json", "raw": json.dumps(given), "value": given}
+    return {"type": "tool_call", "id": id, "name": name, "arguments": arguments}
+
+
+_VIBE_RAN = '{"command":"false","returncode":1,"stderr":"","stdout":"","timed_out":false,"was_truncated":false}'
+VIBE_CHUNK = json.dumps(
+    [
+        _vibe("user", {"type": "text", "text": "Fix it."}),
+        _vibe(
+            "assistant",
+            {"type": "reasoning", "content": [{"type": "text", "text": "hm"}]},
+            _vibe_call("c-1", "bash", {"command": "false"}),
+        ),
+        _vibe("tool", {"type": "text", "text": _VIBE_RAN}, tool_call_id="c-1", name="bash", outcome="success"),
+        _vibe("assistant", {"type": "text", "text": "Done."}),
+    ]
 ).encode()
 
 
@@ -404,12 +459,8 @@ AGENT_SAMPLES: dict[str, list[tuple[str, bytes]]] = {
     "droid": [("-p/dr-1.jsonl", DROID)],
     "goose": [("sessions.db", GOOSE)],
     "kilo": [("kilo.db", KILO)],
-    "openhands": [
-        ("o-1/base_state.json", OPENHANDS),
-        ("o-2/events/event-00002-e.json", OPENHANDS_CALL),
-        ("o-3/events/event-00003-e.json", OPENHANDS_RESULT),
-    ],
-    "mistral_vibe": [("v-1/CURRENT", VIBE)],
+    "openhands": [("o-1.jsonl", OPENHANDS_PRINTED)],
+    "mistral_vibe": [("chunks/v-1.json", VIBE_CHUNK)],
     "kimi_code": [
         ("session_k-1/agents/main/wire.jsonl", KIMI),
         ("session_k-1/agents/agent-0/wire.jsonl", KIMI_AGENTS_OWN),

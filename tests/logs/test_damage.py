@@ -101,7 +101,8 @@ def test_words_that_are_no_utf_8_and_half_surrogates_and_nul_cost_nothing(
         events = events_of(written(tmp_path, name, strange(data, said)), format)
         assert calls_in(events) == calls_in(whole)
         assert unreadable_in(events) == unreadable_in(whole)
-    assert not texts(format) or any(strange(data, said) != data for _, data in texts(format))
+    in_json = [data for name, data in texts(format) if not name.endswith(".md")]
+    assert not in_json or any(strange(data, said) != data for data in in_json)
 
 
 def test_a_recording_of_ours_holds_what_has_no_utf_8(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def _mutated_database(data: bytes, change: Change) -> bytes:
         columns = [column[0] for column in cursor.description][1:]
         for row, *cells in cursor.fetchall():
             for column, cell in zip(columns, cells, strict=True):
-                if isinstance(cell, str) and cell.startswith("{"):
+                if isinstance(cell, str) and cell.startswith(("{", "[{")):
                     changed = json.dumps(deep(json.loads(cell), change))
                     database.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?', (changed, row))
     database.commit()
@@ -115,7 +115,8 @@ def known_call(format: str, folder: Path) -> tuple[str, str, dict[str, Any]]:
     raise AssertionError(f"no sample of {format} has a call to change")
 
 
-WITH_CALLS = [format for format in SAMPLES if format != "dragoman"]
+# What aider logs is text, in which no tool and no parameter has a name.
+WITH_CALLS = [format for format in SAMPLES if format not in ("dragoman", "aider")]
 
 
 @pytest.mark.parametrize("format", WITH_CALLS)

@@ -71,7 +71,12 @@ class _Reader(LogReader):
         return list(self.rest())
 
     def rest(self) -> Iterator[ev.AnyEvent]:
-        for kind, text, offset, length in _parts(self._pieces.take()):
+        data = self._pieces.take()
+        if data.strip() and not any(_START.fullmatch(row) for row in data.decode("utf-8", "replace").splitlines()):
+            reason = "no chat is said to have started in it"
+            yield self.normaliser.unreadable(ev.Source(str(self._path), 0, len(data)), reason)
+            return
+        for kind, text, offset, length in _parts(data):
             source = ev.Source(str(self._path), offset, length)
             started = _START.fullmatch(text) if kind == "start" else None
             if started is not None:
@@ -170,6 +175,7 @@ def _parts(data: bytes) -> Iterator[tuple[str, str, int, int]]:
 
     Each note of the program's is one: its first line begins with `> `, and its last ends with two spaces.
     """
+    mark = b"\xef\xbb\xbf"
     held: list[str] = []
     kind, begin, offset, open_note = "model", 0, 0, False
 
@@ -179,7 +185,10 @@ def _parts(data: bytes) -> Iterator[tuple[str, str, int, int]]:
             yield kind, text, begin, offset - begin
 
     for raw in data.split(b"\n"):
-        line, length = raw.decode("utf-8", "replace").rstrip("\r"), len(raw) + 1
+        line, length = (
+            raw.removeprefix(mark if offset == 0 else b"").decode("utf-8", "replace").rstrip("\r"),
+            len(raw) + 1,
+        )
         if open_note:
             now = "program"
         elif _START.fullmatch(line):

@@ -35,6 +35,8 @@ class MistralVibe(LogFormat):
 
     def recognise(self, sample: Sample) -> float:
         document = sample.document
+        if isinstance(document, list):
+            return 0.9 if document and all(_is_row(row) for row in document[:5]) else 0.0
         if isinstance(document, dict):
             if str(document.get("store_format")).startswith(STORE):
                 return 0.95
@@ -65,6 +67,10 @@ class MistralVibe(LogFormat):
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, dict) and {"message", "source", "turn_index"} <= row.keys()
 
 
 class _Reader(LogReader):
@@ -99,9 +105,13 @@ class _Reader(LogReader):
             return
         self._source = ev.Source(str(self._path), 0, len(data))
         current = decoded(data)
+        if isinstance(current, list) and any(_is_row(row) for row in current):  # a chunk without its session
+            self._session = self._path.stem
+            for number, row in enumerate(current, 1):
+                yield from self._message(as_object(row), Place(self._source, f"m{number}", self._session), [])
+            return
         if not isinstance(current, dict) or not isinstance(current.get("generation"), str):
-            place = Place(self._source, "file", self._session)
-            yield self.normaliser.event(ev.UnknownRecord, place, name="a file without its session")
+            yield self.normaliser.unreadable(self._source, "it does not name the generation of a session")
             return
         self._session = as_text(current.get("session_id")) or self._session
         folder = self._path.absolute().parent

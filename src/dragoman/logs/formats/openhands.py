@@ -1,19 +1,20 @@
 """OpenHands CLI's conversations (1.16.0): a folder with `base_state.json` and one JSON file per event.
 
-The number in an event's file name is its place. Each call is an event of its own; calls of one reply share an id, and
-what was said and thought stands on the first. Tokens are in `base_state.json`, by the id of the reply. Agents have
-folders below `subagents`: nothing names the call that started one, so they are joined by the words of their task.
-Times have no zone and are read as UTC. The program's version is not in the log.
+The number in an event's file name is its place; a run prints the same events, one in a line. Each call is an event of
+its own; calls of one reply share an id, and what was said and thought stands on the first. Tokens are in
+`base_state.json`, by the id of the reply. Agents have folders below `subagents`: nothing names the call that started
+one, so they are joined by the words of their task. Times have no zone and are read as UTC. The program's version is not
+in the log.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sample, decoded
+from dragoman.logs.base.format import Gathered, LinesReader, LogFormat, LogReader, Places, Sample, decoded
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, Usage, events as ev
@@ -47,11 +48,13 @@ class OpenHands(LogFormat):
 
     def recognise(self, sample: Sample) -> float:
         document = sample.document
+        if document is None:
+            return 0.9 if any(_is_event(record) for record in sample.records[:5]) else 0.0
         if not isinstance(document, dict):
             return 0.0
         if {"agent", "stats", "execution_status"} <= document.keys():
             return 0.95
-        return 0.9 if document.get("kind") in _KINDS and {"id", "timestamp", "source"} <= document.keys() else 0.0
+        return 0.9 if _is_event(document) else 0.0
 
     def homes(self, places: Places) -> Iterator[Path]:
         yield places.home / ".openhands" / "conversations"
@@ -71,6 +74,10 @@ class OpenHands(LogFormat):
         return _Reader(path)
 
 
+def _is_event(record: Any) -> bool:
+    return isinstance(record, dict) and record.get("kind") in _KINDS and {"id", "timestamp", "source"} <= record.keys()
+
+
 def _events_of(state: Path) -> list[Path]:
     return files_in(state.parent / "events", "event-*.json")
 
@@ -81,8 +88,10 @@ class _Reader(LogReader):
         self._pieces = Gathered(path)
         self.normaliser = Normaliser(CLIENT, CLIENT, path.stem)
         above = path.absolute().parent
+        above = above.parent if above.name == "events" else above
+        is_alone = path.name != STATE and path.suffix == ".jsonl"
         is_agent = above.parent.name == "subagents"
-        self._session = above.parent.parent.name if is_agent else above.name
+        self._session = path.stem if is_alone else above.parent.parent.name if is_agent else above.name
         self._stream = above.name if is_agent else "main"
         self._model: str | None = None
         self._used: dict[str, dict[str, Any]] = {}
@@ -104,14 +113,24 @@ class _Reader(LogReader):
         data = self._pieces.take()
         if not data.strip():
             return
+        data = data.removeprefix(b"\xef\xbb\xbf")
         value = decoded(data)
         source = ev.Source(str(self._path), 0, len(data))
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) and b"\n" in data.strip():
+            yield from self._printed(data)
+        elif not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "it is no JSON object")
         elif "kind" in value:
-            yield from self._event(value, source)
+            yield from self.event(value, source)
         else:
             yield from self._conversation(value, source)
+
+    def _printed(self, data: bytes) -> Iterator[ev.AnyEvent]:
+        """What a run prints: events, one in a line."""
+        lines = _Lines(self._path, self.normaliser, self.event)
+        yield from lines.feed(data)
+        yield from lines.close()
+        yield from self._ended_reply()
 
     def _conversation(self, state: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         self._model = as_text(as_object(as_object(state.get("agent")).get("llm")).get("model"))
@@ -147,7 +166,7 @@ class _Reader(LogReader):
                 continue
             event = decoded(data)
             if isinstance(event, dict):
-                yield from self._event(event, ev.Source(str(path), 0, len(data)))
+                yield from self.event(event, ev.Source(str(path), 0, len(data)))
             else:
                 yield self._unread(path, len(data), "it is no JSON object")
         yield from self._ended_reply()
@@ -160,11 +179,11 @@ class _Reader(LogReader):
 
     # ── events ─────────────────────────────────────────────────────────────
 
-    def _event(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
+    def event(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         kind, reply = as_text(value.get("kind")), as_text(value.get("llm_response_id"))
         place = Place(
             source,
-            as_text(value.get("id")) or Path(source.file).stem,
+            f"{as_text(value.get('id')) or Path(source.file).stem}@{source.offset}",
             self._session,
             self._stream,
             time=moment(value.get("timestamp")),
@@ -270,6 +289,20 @@ class _Reader(LogReader):
             item={key: observation[key] for key in observation if key != "content"} or {"kind": value.get("kind")},
         )
         return self.normaliser.returned(place, native)
+
+
+class _Lines(LinesReader):
+    def __init__(
+        self, path: Path, normaliser: Normaliser, told: Callable[[dict[str, Any], ev.Source], Iterator[ev.AnyEvent]]
+    ) -> None:
+        super().__init__(path, normaliser)
+        self._told = told
+
+    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
+        if isinstance(value, dict):
+            yield from self._told(value, source)
+        else:
+            yield self.normaliser.unreadable(source, "a record is a JSON object")
 
 
 # ── values ───────────────────────────────────────────────────────────────────
