@@ -170,19 +170,25 @@ SESSION_PAGES: Final = {
     b"# aider chat started": "aider's history",
 }
 """How Markdown pages begin that hold a session."""
-_READ: Final = (".jsonl", ".json", ".db")
 _NOT_READ: Final = (".md", ".traj", ".eval", ".vscdb")
 """How names of files end in which other programs keep sessions."""
 
 
+def _read_endings() -> tuple[str, ...]:
+    """How names of files end that some format reads."""
+    return tuple(sorted({ending for _, format in FORMATS.working() for ending in format.endings}))
+
+
 def _is_of_a_session(path: Path) -> bool:
-    """Whether a file is worth naming: most Markdown pages are documents."""
+    """Whether a file is worth naming: most Markdown pages are documents, and some are read."""
+    if path.name.endswith(_read_endings()):
+        return False
     return path.suffix != ".md" or any(begin in beginning(path, 200) for begin in SESSION_PAGES)
 
 
-def _files_below(folder: Path, endings: tuple[str, ...] = _READ) -> Iterator[Path]:
-    """What may be a log, by its name; folders that are links are not gone into."""
-    endings = tuple({ending for _, format in FORMATS.working() for ending in format.endings})
+def _files_below(folder: Path, endings: tuple[str, ...] = ()) -> Iterator[Path]:
+    """What may be a log, by how its name ends (as those of any format do); folders that are links are not entered."""
+    endings = endings or _read_endings()
     for place, _, names in os.walk(folder):
         for name in names:
             if name.endswith(endings):
