@@ -25,6 +25,7 @@ CALLS: dict[str, tuple[str, dict[str, Any], str]] = {
     "claude_code": ("ExitPlanMode", {"plan": "1. Paint."}, "May this plan be carried out?\n\n1. Paint."),
     "gemini_cli": ("exit_plan_mode", {"plan_filename": "p.md"}, "May the plan in p.md be carried out?"),
     "opencode": ("plan_exit", {}, "May the plan be carried out?"),
+    "kilo": ("plan_exit", {}, "May the plan be carried out?"),
     "copilot": ("exit_plan_mode", {"summary": "1. Paint."}, "May this plan be carried out?\n\n1. Paint."),
 }
 

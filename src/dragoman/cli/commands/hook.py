@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
+from dragoman.config.files import home_folder
 from dragoman.serve.hook import CLIENTS
 
 if TYPE_CHECKING:
     from dragoman.serve.hook import Change
 
 _client_option = click.option(
-    "--client", type=click.Choice(list(CLIENTS)), help="The client, if its payload does not say."
+    "--client",
+    type=click.Choice(list(CLIENTS)),
+    metavar="CLIENT",
+    help=f"The client, if its payload does not say: {', '.join(CLIENTS)}.",
 )
 _event_option = click.option("--event", help="The event, if the payload does not say.")
 
@@ -66,7 +70,7 @@ def test_payload(console: Console, /, *, file: Path, client: str | None, event: 
     return ExitCode.OK
 
 
-_which = click.argument("client", type=click.Choice(list(CLIENTS)), required=False)
+_which = click.argument("client", type=click.Choice(list(CLIENTS)), metavar="[CLIENT]", required=False)
 _all = click.option("--all", "every", is_flag=True, help="All clients whose folder is in your home.")
 _project = click.option("--project", is_flag=True, help="In the current folder, instead of your own settings.")
 _yes = click.option("--yes", is_flag=True, help="Change the files without asking.")
@@ -126,7 +130,7 @@ def status(console: Console, /, *, as_json: bool) -> ExitCode:
             lines = [lines_in(target) for target in targets]
             problems = [wrong for ours, _ in lines for line in ours if (wrong := tried(line, here()))]
             problems += [f"not the line that this installation writes: {line}" for _, other in lines for line in other]
-            places = (here(), Path.home())
+            places = (here(), home_folder())
             problems += [f"{file} switches hooks off" for place in places for file in switched_off(name, place)]
             rows.append(
                 {
@@ -163,7 +167,7 @@ def _chosen(client: str | None, *, every: bool) -> list[str]:
         return [client]
     from dragoman.serve.hook import TARGETS
 
-    home = Path.home()
+    home = home_folder()
     folders = {name: TARGETS[name](None)[0].path for name in CLIENTS}
     return [name for name, path in folders.items() if any(one != home and one.is_dir() for one in _above(path, home))]
 

@@ -15,7 +15,14 @@ def command() -> None:
 
 @command.command("explain")
 @click.argument("line")
-@click.option("--client", type=click.Choice(list(CLIENTS)), default="claude_code", help="The client that would run it.")
+@click.option(
+    "--client",
+    type=click.Choice(list(CLIENTS)),
+    metavar="CLIENT",
+    default="claude_code",
+    show_default=True,
+    help=f"The client that would run it: {', '.join(CLIENTS)}.",
+)
 @json_option
 @click.pass_obj
 def explain(console: Console, /, *, line: str, client: str, as_json: bool) -> ExitCode:
