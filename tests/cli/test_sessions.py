@@ -89,6 +89,7 @@ def test_a_table_for_people_and_json_for_machines(reader: User) -> None:
         "failures": 1,
         "started": "2026-01-02T00:00:00+00:00",
         "ended": "2026-01-02T00:00:07+00:00",
+        "doubtful": 0,
         "tokens": 40,
         "title": "Fix it.",
         "agents": 0,

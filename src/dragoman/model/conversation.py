@@ -122,6 +122,8 @@ class Usage(Value, frozen=True, gc=False):
     tool_tokens: int | None = None
     requests: dict[str, int] = {}
     metadata: Metadata = {}
+    doubtful: tuple[str, ...] = ()
+    """Which of these counts are likely too low, because the client logged them before the reply was complete."""
 
     @property
     def total(self) -> int | None:
@@ -149,6 +151,9 @@ class Usage(Value, frozen=True, gc=False):
                 tool: self.requests.get(tool, 0) + other.requests.get(tool, 0)
                 for tool in sorted({*self.requests, *other.requests})
             },
+            doubtful=self.doubtful
+            if self.doubtful == other.doubtful
+            else tuple(sorted({*self.doubtful, *other.doubtful})),
         )
 
 

@@ -84,13 +84,19 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
     """
     rows: list[dict[str, Any]] = []
     passed: list[Path] = []
+    read: set[str] = set()
+    """Every file of a log: a client may keep one in many."""
     files = files_of(console, wanted, format, passed=passed)
     with console.progress("checking", len(files)) as advance, logs.Originals() as originals:
         for found in files:
-            rows.append(_checked(found, originals if raw else None))
+            rows.append(_checked(found, originals if raw else None, read))
             advance(1)
     sick = [row for row in rows if row.get("error") or row["unreadable"] or row["unknown"] or row["unrecognised"]]
-    unread = [{"file": str(path), "format": None, "looks_like": history.described(path)} for path in passed]
+    unread = [
+        {"file": str(path), "format": None, "looks_like": history.described(path)}
+        for path in passed
+        if str(path) not in read
+    ]
     if as_json:
         console.json([*rows, *unread])
     else:
@@ -129,7 +135,7 @@ def _show_raw(console: Console, raw: Any) -> None:
         console.line(f"    | {line}", "quiet")
 
 
-def _checked(found: logs.Found, originals: logs.Originals | None) -> dict[str, Any]:
+def _checked(found: logs.Found, originals: logs.Originals | None, read: set[str]) -> dict[str, Any]:
     from dragoman.model import operations as op
 
     unreadable: list[dict[str, Any]] = []
@@ -160,6 +166,7 @@ def _checked(found: logs.Found, originals: logs.Originals | None) -> dict[str, A
     except LogError as error:
         row["error"] = str(error)
     row["records"] = len(records)
+    read |= {file for file, _, _ in records}
     told = {"unreadable": unreadable, "unknown": dict(unknown), "unrecognised": dict(unrecognised)}
     return {**row, **told, **({"examples": examples} if originals is not None else {})}
 

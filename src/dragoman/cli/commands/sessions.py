@@ -50,14 +50,14 @@ def _cells(row: logs.SessionRow) -> tuple[str, ...]:
         "" if row.started is None else f"{row.started:%Y-%m-%d %H:%M}",
         f"{row.turns:,}",
         f"{row.calls:,}",
-        "" if row.tokens is None else f"{row.tokens:,}",
+        "" if row.tokens is None else f"{row.tokens:,}{'?' if row.doubtful else ''}",
         row.title or "",
     )
 
 
 def _facts(row: logs.SessionRow) -> dict[str, Any]:
     same = ("client", "version", "project", "repository", "branch", "models", "turns", "steps", "calls", "failures")
-    about = ("tokens", "title", "agents", "parent_session", "parent_call", "unreadable", "unknown", "file")
+    about = ("tokens", "doubtful", "title", "agents", "parent_session", "parent_call", "unreadable", "unknown", "file")
     return {
         "id": row.session,
         "stream": row.stream,

@@ -100,7 +100,7 @@ def _show_steps(console: Console, session: model.Session, indent: str) -> None:
         for step in turn.steps:
             said = " ".join(one.text for one in step.said)
             calls = ", ".join(use.called.call.native.name + ("" if _is_well(use) else " ✗") for use in step.tools)
-            tokens = "" if step.usage.total is None else f"  {step.usage.total:,} tokens"
+            tokens = "" if step.usage.total is None else f"  {step.usage.total:,}{_doubt(step.usage)} tokens"
             told = "  ".join(part for part in (short(said, 80), f"→ {calls}" if calls else "") if part)
             head = f"{indent}{turn.index:>3}.{step.index:<4} "
             console.line(f"{head}{short(told, _room(len(head) + len(tokens), len(told) or 1))}{tokens}")
@@ -170,7 +170,7 @@ class _Transcript:
         if session.usage.total is None:
             return ""
         cost, unpriced = self._spending.total(self._exchanges.get((session.id, session.stream), ()))
-        facts = [f"{session.usage.total:,} tokens"]
+        facts = [f"{session.usage.total:,}{_doubt(session.usage)} tokens"]
         facts += [] if cost is None else [dollars(cost)]
         facts += [f"{count(unpriced, 'exchange')} of unknown price"] if unpriced else []
         return " · ".join(facts)
@@ -301,3 +301,8 @@ def _padded(text: str, width: int) -> str:
     from rich.cells import cell_len
 
     return text + " " * (width - cell_len(text))
+
+
+def _doubt(usage: model.Usage) -> str:
+    """A mark for a count that the client logged before the reply was complete."""
+    return "?" if usage.doubtful else ""

@@ -125,7 +125,10 @@ def _of_tokens(tokens: history.Tokens | None) -> tuple[str, ...]:
     cost = "?" if tokens.cost is None else f"${tokens.cost:,.2f}"
     if tokens.unpriced and tokens.cost is not None:
         cost += f" + {tokens.unpriced}×?"
-    return (f"{tokens.exchanges:,}", *("?" if one is None else f"{one:,}" for one in counts), cost)
+    said = ["?" if one is None else f"{one:,}" for one in counts]
+    if tokens.doubtful:
+        said[3], said[5] = f"{said[3]}?", f"{said[5]}?"
+    return (f"{tokens.exchanges:,}", *said, cost)
 
 
 def _seconds(seconds: float) -> str:
@@ -143,6 +146,10 @@ def _notes(console: Console, total: history.Group, left_out: int) -> None:
         return
     if tokens.unpriced:
         console.note(f"The price of {tokens.unpriced} exchanges is not known; [[prices]] in the settings adds prices.")
+    if tokens.doubtful:
+        console.note(
+            f"The output of {tokens.doubtful} exchanges is doubtful: it was logged before the reply was complete."
+        )
     if tokens.unsaid:
         console.note(f"The tokens of {tokens.unsaid} exchanges are not in the logs.")
     if tokens.repeated:

@@ -14,7 +14,7 @@ from dragoman.logs.history.costs import Costs
 from dragoman.logs.history.sessions import key_of, sessions_of
 from dragoman.logs.history.tables import as_json, failure_of, waits_for_a_person
 from dragoman.logs.history.usage import usage_row
-from dragoman.model import Call, events as ev, operations as op, outcomes as out
+from dragoman.model import Call, Usage, events as ev, operations as op, outcomes as out
 
 from .blocks import Block, media_blocks, outcome_blocks, pretty, said_blocks
 from .chosen import Chosen
@@ -142,7 +142,7 @@ def _facts(session: ev.Session, cost: float | None, unpriced: int) -> Iterator[t
         "started": None if session.started is None else _moment(session.started),
         "ended": None if session.ended is None else _moment(session.ended),
         "duration": duration(lasted.total_seconds()) if lasted else None,
-        "tokens": None if session.usage.total is None else f"{session.usage.total:,}",
+        "tokens": None if session.usage.total is None else f"{session.usage.total:,}{_doubt(session.usage)}",
         "cost": spent,
     }
     yield from ((name, value) for name, value in known.items() if value)
@@ -204,7 +204,7 @@ class _Teller:
             return None
         cached = event.usage.cached_read_tokens
         facts = [
-            "" if total is None else f"{total:,} tokens",
+            "" if total is None else f"{total:,} tokens{_doubt(event.usage)}",
             f"{cached:,} of them from a cache" if cached else "",
             dollars(cost) if cost is not None else "price not known",
             event.model or "",
@@ -343,3 +343,8 @@ def _edited(edit: op.Edit) -> str:
 
 def _prefixed(mark: str, text: str) -> str:
     return "\n".join(f"{mark}{line}" for line in text.splitlines())
+
+
+def _doubt(usage: Usage) -> str:
+    """What is said of a count that the client logged before the reply was complete."""
+    return " (doubtful)" if usage.doubtful else ""

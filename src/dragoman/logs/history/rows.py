@@ -44,6 +44,7 @@ class _Counted(Row, kw_only=True):
     reasoning_tokens: Annotated[int | None, _said("of the output, what was thought")] = None
     tool_tokens: Annotated[int | None, _said("input that the provider's own tools used")] = None
     tokens: Annotated[int | None, _said("all of them")] = None
+    doubtful: Annotated[int, _said("exchanges whose output was logged before the reply was complete: too low")] = 0
 
     def count(self, said: list[tuple[str, int]]) -> None:
         """Adds what was said of one exchange."""

@@ -60,6 +60,8 @@ class Tokens(msgspec.Struct, kw_only=True):
     """Exchanges another session or file told of before; not counted otherwise."""
     unsaid: int = 0
     """Exchanges whose log does not say how many tokens they took."""
+    doubtful: int = 0
+    """Exchanges whose output was logged before the reply was complete: the count is too low."""
     input_tokens: int | None = None
     cached_read_tokens: int | None = None
     cached_write_tokens: int | None = None
@@ -159,6 +161,7 @@ class _Tally:
             return
         counted.exchanges += 1
         counted.unsaid += row.tokens is None
+        counted.doubtful += row.doubtful
         _count(counted, row)
         if row.cost is None:
             counted.unpriced += 1

@@ -535,7 +535,11 @@ def _duration(event: ev.ToolReturned) -> float | None:
 def _counts(usage: Usage) -> list[tuple[str, int]]:
     said = [(name, count) for name in KINDS if (count := getattr(usage, name)) is not None]
     total = usage.total
-    return said if total is None else [*said, ("tokens", total)]
+    if total is not None:
+        said.append(("tokens", total))
+    if usage.doubtful:
+        said.append(("doubtful", 1))
+    return said
 
 
 def _total(counts: list[int | None]) -> int | None:

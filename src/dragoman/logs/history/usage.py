@@ -30,7 +30,7 @@ _PIECE: Final = 1 << 18
 _TAKEN: Final = (
     *("file", "session", "stream", "time", "client", "model", "exchange", "logged_cost"),
     *("input_tokens", "cached_read_tokens", "cached_write_tokens"),
-    *("output_tokens", "reasoning_tokens", "tool_tokens", "tokens"),
+    *("output_tokens", "reasoning_tokens", "tool_tokens", "tokens", "doubtful"),
 )
 """The columns that rows have here."""
 
@@ -152,6 +152,7 @@ def usage_row(event: TokensUsed, file: str) -> UsageRow:
         reasoning_tokens=usage.reasoning_tokens,
         tool_tokens=usage.tool_tokens,
         tokens=usage.total,
+        doubtful=1 if usage.doubtful else 0,
     )
 
 

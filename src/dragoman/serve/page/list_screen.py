@@ -170,7 +170,7 @@ def _row(row: SessionRow, spent: Spent | None) -> str:
         f"{row.calls:,} call{'s' if row.calls != 1 else ''}",
         f'<span class="bad">{row.failures:,} failed</span>' if row.failures else "",
         f"{row.agents:,} agent{'s' if row.agents != 1 else ''}" if row.agents else "",
-        f"{number(row.tokens)} tokens" if row.tokens is not None else "",
+        f"{number(row.tokens)}{'?' if row.doubtful else ''} tokens" if row.tokens is not None else "",
         cost_text(spent),
         f'<span class="doubt" title="records that could not be read">{doubt:,} not read</span>' if doubt else "",
     ]

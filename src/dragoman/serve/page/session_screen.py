@@ -113,7 +113,7 @@ def _facts(row: SessionRow, spent: Spent | None) -> list[tuple[str, str]]:
         "started": None if row.started is None else f"{row.started:%Y-%m-%d %H:%M:%S} UTC",
         "duration": duration(lasted) if lasted else None,
         "calls": f"{row.calls:,}{f', {row.failures:,} failed' if row.failures else ''}" if row.calls else None,
-        "tokens": None if row.tokens is None else f"{row.tokens:,}",
+        "tokens": None if row.tokens is None else f"{row.tokens:,}{' (doubtful)' if row.doubtful else ''}",
         "cost": None if spent is None else cost_words(spent),
     }
     return [(name, value) for name, value in known.items() if value]

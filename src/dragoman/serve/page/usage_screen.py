@@ -79,7 +79,8 @@ def _cards(total: Group) -> Iterator[str]:
         whole = (read or 0) + (fresh or 0) + (tokens.cached_write_tokens or 0)
         unknown = f"{tokens.unpriced:,} exchanges of unknown price are not in it" if tokens.unpriced else "list prices"
         cards.append(("Cost", "not known" if tokens.cost is None else dollars(tokens.cost), unknown))
-        cards.append(("Tokens", number(tokens.tokens), f"{tokens.exchanges:,} exchanges"))
+        doubtful = f", the output of {tokens.doubtful:,} doubtful" if tokens.doubtful else ""
+        cards.append(("Tokens", number(tokens.tokens), f"{tokens.exchanges:,} exchanges{doubtful}"))
         if whole and read is not None:
             cards.append(("From caches", f"{read / whole:.0%}", "of the input"))
     if calls is not None:

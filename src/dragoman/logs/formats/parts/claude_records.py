@@ -234,7 +234,7 @@ class _UsageMessage(msgspec.Struct, gc=False):
     model: str | None = None
     id: str | None = None
     usage: msgspec.Raw = _UNSAID
-    stop_reason: None = _ours("stop_reason", None)
+    stop_reason: str | None = None
 
 
 class UsageRecord(msgspec.Struct, gc=False, rename="camel"):
