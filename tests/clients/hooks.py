@@ -52,8 +52,9 @@ OPTIONS: dict[str, Callable[[str], Sequence[str]]] = {
     **STARTED,
     "codex": lambda prompt: ("exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt),
 }
-ENFORCING = ("claude_code", "codex", "gemini_cli", "qwen_code", "copilot", "opencode", "pi")
-"""Clients that are run here. A denial ends a run of Cline, and hooks of Continue are not called."""
+ENFORCING = ("claude_code", "codex", "qwen_code", "copilot", "opencode", "pi")
+"""Clients that are run here. A denial ends a run of Cline, hooks of Continue are not called, and Gemini CLI 0.61.0
+was at the 29th of these calls when its time was over."""
 DISGUISES = ("plain", "quoting", "variables", "another program", "a script file", "a renamed program")
 FORBIDDEN = {
     # What is forbidden → the lines that do it, plainly and in each disguise.
@@ -280,7 +281,7 @@ def main(arguments: Sequence[str]) -> int:
             )
     if not arguments:
         marks = "<!-- made by python -m tests.clients.hooks -->"
-        text = re.sub(rf"(?s)({marks}\n).*?(\n{marks})", lambda m: f"{m[1]}{table(all_seen)}{m[2]}", PAGE.read_text())
+        text = re.sub(rf"(?s)({marks}\n).*?({marks})", lambda m: f"{m[1]}{table(all_seen)}\n{m[2]}", PAGE.read_text())
         PAGE.write_text(text)
     return int(wrong)
 
