@@ -301,7 +301,7 @@ class StreamDecoder(abc.ABC):
         self._refused = 0
         self._plain_name: str | None = None
         self._plain_head = b"data: "
-        """The name of the last plain event, how such an event begins, and how many lines it has."""
+        """The name of the last event that may be plain, how such an event begins, and how many lines it has."""
         self._plain_lines = 2
         self._splitter = EventSplitter()
         self._views: dict[str, tuple[PartialJson, int]] = {}
@@ -328,7 +328,16 @@ class StreamDecoder(abc.ABC):
             return chunks
         self.events += len(events)
         self._take(events, chunks)
+        if len(events) == 1 and events[0][0] != self._plain_name:
+            self._expect(events[0][0])
         return chunks
+
+    def _expect(self, name: str | None) -> None:
+        """Sets what an event begins with that is like the one that came."""
+        if name in self._plain_readers:
+            self._plain_name = name
+            self._plain_head = b"data: " if name is None else f"event: {name}\ndata: ".encode()
+            self._plain_lines = 2 if name is None else 3
 
     def _take_one(self, data: bytes, chunks: list[req.AnyChunk]) -> bool:
         """Takes one whole event that is as plain as the last one, which is how they come while a model writes.
@@ -389,10 +398,6 @@ class StreamDecoder(abc.ABC):
                 try:
                     if take_plain(read(event), chunks):
                         self._refused = 0
-                        if name != self._plain_name:
-                            self._plain_name = name
-                            self._plain_head = f"event: {name}\ndata: ".encode() if name is not None else b"data: "
-                            self._plain_lines = 3 if name is not None else 2
                         continue
                 except _NO_JSON:
                     pass
