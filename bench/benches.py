@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 NAMES = (
-    *("define", "dispatch", "cold", "read_call", "search_text", "find_files", "list_directory", "files"),
-    *("decode", "partial", "encode", "loop", "cache", "sessions", "history", "grep", "logs", "stats", "gateway"),
+    *("define", "dispatch", "cold", "read_call", "search_text", "find_files", "list_directory", "files", "commands"),
+    *("decode", "partial", "encode", "long_runs", "loop", "cache", "sessions", "history", "grep", "logs", "stats"),
+    "gateway",
 )
 
 

@@ -114,16 +114,20 @@ class HttpEngine:
 
     def prepare(self, request: req.Request) -> Encoded:
         """The exact request that would be sent, the options of this engine included."""
+        return self._written(request, self.api.encode)
+
+    def _written(self, request: req.Request, encode: Callable[[req.Request], Encoded]) -> Encoded:
         if self.options:
             options = merged(self.options, request.provider_options)
             request = msgspec.structs.replace(request, provider_options=options)
-        return self.api.encode(request)
+        return encode(request)
 
     async def ask(self, request: req.Request, observe: Observer | None = None) -> conv.Reply:
         """The reply; `EngineError` if there is none after all retries."""
         if observe is not None and not request.stream:
             request = msgspec.structs.replace(request, stream=True)
-        encoded = self.prepare(request)
+        # One who records exchanges gets the body, and may change it.
+        encoded = self._written(request, self.api.encode_to_send if self._record is None else self.api.encode)
         body = encoded.to_bytes()
         watch: _Watch | None = None
 

@@ -30,6 +30,7 @@ from .lowered import Lowering
 from .sse import Event, EventSplitter, EventTooLong
 
 if TYPE_CHECKING:
+    from .continued import Continued
     from .endpoints import Endpoints
     from .partial import PartialJson
     from .serving import ServerSide
@@ -55,6 +56,7 @@ class Api(abc.ABC):
         """A model and the id of definitions → these definitions, which keeps the id their own, and the toolset."""
         self._tools_by_value: dict[tuple[str, bytes], Tools] = {}
         self._known: dict[tuple[type[Value], str], Any] = {}
+        self._continued: Continued | None = None
 
     # ── what each codec writes ─────────────────────────────────────────────
 
@@ -125,6 +127,19 @@ class Api(abc.ABC):
         encoded = self._body(request, history, self._written(request))
         report = (*history.remarks, *(encoded.tools.report if encoded.tools else ()), *encoded.report)
         return msgspec.structs.replace(encoded, report=report) if report != encoded.report else encoded
+
+    def encode_to_send(self, request: req.Request) -> Encoded:
+        """The same as `encode`, for one who sends it and does not change its body.
+
+        What the requests of a run have in common is written once: a run of many turns costs what is new in each.
+        """
+        if len(request.conversation) < _LONG or self._is_stored(request) or not self.conversation_fields:
+            return self.encode(request)
+        if self._continued is None:
+            from .continued import Continued  # what reads logs needs none of it
+
+            self._continued = Continued(self.conversation_fields[-1], self.encode)
+        return self._continued.encode(self._with_known_tools(request)) or self.encode(request)
 
     def write_conversation(self, conversation: Conversation, model: str = "") -> dict[str, Any]:
         """The fields of a request body that hold a conversation, as an SDK takes them: `create(**fields, …)`.
@@ -457,6 +472,8 @@ class StreamDecoder(abc.ABC):
         """The stream said `[DONE]`."""
 
 
+_LONG = 40
+"""Items of a conversation from which on it pays to keep what was written of it."""
 _decode = msgspec.json.Decoder().decode
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _REFUSED = 16
