@@ -228,7 +228,7 @@ PRICES: Final[tuple[Price, ...]] = (
         ("gpt-5.1 gpt-5.1-codex", "2025-11-13", "1.25", "0.125", "-", "10", "0"),
         ("gpt-5.1-codex-mini", "2025-11-13", "0.25", "0.025", "-", "2", "0"),
         ("gpt-5.2 gpt-5.2-codex", "2025-12-11", "1.75", "0.175", "-", "14", "0"),
-        # From third-party lists: the price of gpt-5.2-codex went on for its successor.
+        # Not looked up: taken to be the price of gpt-5.2-codex, which it followed.
         ("gpt-5.3-codex", "2026-02-05", "1.75", "0.175", "-", "14", "0"),
         ("text-embedding-ada-002", "2023-06-13", "0.10", "-", "-", "0", "0"),
         ("text-embedding-3-small", "2024-01-25", "0.02", "-", "-", "0", "0"),

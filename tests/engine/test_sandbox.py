@@ -50,7 +50,7 @@ def test_leaving_the_sandbox_is_offered_only_where_that_is_honoured(name: str, v
         before, after = (each.parameters["properties"] for each in (one, other))
         (added,) = after.keys() - before.keys()
         assert "sandbox" in f"{added} {after[added]['description']}".lower()
-    assert bool(more) is (name in {"claude_code", "codex", "plain", "google"} and _has_it(name, version))
+    assert bool(more) is (name in {"claude_code", "codex", "plain", "google", "aider"} and _has_it(name, version))
 
 
 def _has_it(name: str, version: str | None) -> bool:
