@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+import bz2
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ def calls_in(events: list[AnyEvent]) -> list[str]:
 OTHERS: dict[str, Callable[[bytes], bytes]] = {
     "UTF-16": lambda data: data.decode("utf-8", "replace").encode("utf-16"),
     "UTF-32": lambda data: data.decode("utf-8", "replace").encode("utf-32"),
-    "gzip": lambda data: gzip.compress(data, mtime=0),
+    "bzip2": bz2.compress,
     "binary": lambda data: bytes(range(256)) * 20,
     "NUL bytes alone": lambda data: b"\x00" * 5000,
     "nothing": lambda data: b"",

@@ -16,6 +16,7 @@ from dragoman.dialects.plugins import Problem
 from dragoman.errors import nearest
 from dragoman.model import AnyEvent, TokensUsed
 
+from .base.compressed import open_log
 from .base.format import LinesReader, LogFormat, LogReader, sample_of
 from .base.reading import confidences
 from .history.sessions import numbered, sessions_of
@@ -27,7 +28,8 @@ _PLACES: Final = 16
 
 def check_format(format: LogFormat, path: Path) -> list[Problem]:
     """Every problem the laws find with a log in this format."""
-    data = path.read_bytes()
+    with open_log(path) as file:
+        data = file.read()
     found: list[Problem] = []
     for law in (_known, _recognised, _the_same_in_pieces, _kept, _counted, _unbroken):
         try:

@@ -24,6 +24,8 @@ from dragoman.errors import LogError
 from dragoman.model import AnyEvent, Source, Unreadable
 from dragoman.model.json_text import converted
 
+from .compressed import open_log
+
 if TYPE_CHECKING:
     from msgspec.structs import FieldInfo
 
@@ -402,7 +404,7 @@ def sample_of(path: Path, size: int = 65_536) -> Sample:
     try:
         if is_pipe(path):  # its beginning would be gone then, or never come
             raise LogError(f"{path} is no file but a pipe or the like; save what it gives to a file first")
-        with path.open("rb") as file:
+        with open_log(path) as file:
             head = file.read(size)
             whole = len(head) < size
             if not whole and b"\n" not in head:
@@ -433,5 +435,5 @@ def _decoded_in_place(path: Path) -> Any:
     """A file as one JSON value; of a file of lines, however long, only the first is looked at."""
     if path.stat().st_size > Gathered.largest:
         return None
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with open_log(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return msgspec.json.decode(memoryview(data)[len(_MARK) :] if data[: len(_MARK)] == _MARK else data)

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 from dragoman.errors import LogError
 from dragoman.model import Source
 
+from .compressed import open_log
 from .database import Copy
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Originals:
     def _open(self, path: str) -> None:
         if path != self._path:
             self.close()
-            self._file, self._path = Path(path).open("rb"), path  # noqa: SIM115 - it is closed with all of this
+            self._file, self._path = open_log(path), path
 
     def _bytes(self, source: Source) -> bytes:
         assert self._file is not None

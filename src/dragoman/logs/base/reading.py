@@ -10,6 +10,7 @@ from dragoman.errors import LogError
 from dragoman.model import AnyEvent
 from dragoman.registry import FORMATS
 
+from .compressed import open_log, plain_name
 from .format import LogFormat, Sample, sample_of
 
 _PIECE = 1 << 17
@@ -52,9 +53,9 @@ def read(path: Path | str, format: str | None = None) -> Iterator[AnyEvent]:
 def _pieces(path: Path, format: str | None) -> Iterator[Iterable[AnyEvent]]:
     """The same, some at a time: this goes on once for a piece of the file, not once for an event."""
     chosen = FORMATS[format] if format is not None else recognise(path)[0]
-    reader = chosen.reader(path)
+    reader = chosen.reader(plain_name(path))
     try:
-        with path.open("rb") as file:
+        with open_log(path) as file:
             while data := file.read(_PIECE):
                 yield reader.feed(data)
     except OSError as error:

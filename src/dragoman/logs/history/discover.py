@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from dragoman.errors import LogError
+from dragoman.logs.base.compressed import ENDINGS, each_once
 from dragoman.logs.base.database import beginning
 from dragoman.logs.base.format import LogFormat, Places
 from dragoman.logs.base.reading import UnknownFormat, read, recognise
@@ -147,7 +148,7 @@ def find_logs(
 def _below(folder: Path, passed: list[Path] | None = None) -> Iterator[Found]:
     """The logs below a folder, each once; what may be one by its name and is in no known format goes to `passed`."""
     seen: set[str] = set()
-    for path in sorted(_files_below(folder)):
+    for path in each_once(sorted(_files_below(folder))):
         try:
             status = os.stat(path)
         except OSError:
@@ -181,7 +182,7 @@ def _read_endings() -> tuple[str, ...]:
 
 def _is_of_a_session(path: Path) -> bool:
     """Whether a file is worth naming: most Markdown pages are documents, and some are read."""
-    if path.name.endswith(_read_endings()):
+    if _plain(path.name).endswith(_read_endings()):
         return False
     return path.suffix != ".md" or any(begin in beginning(path, 200) for begin in SESSION_PAGES)
 
@@ -191,8 +192,12 @@ def _files_below(folder: Path, endings: tuple[str, ...] = ()) -> Iterator[Path]:
     endings = endings or _read_endings()
     for place, _, names in os.walk(folder):
         for name in names:
-            if name.endswith(endings):
+            if _plain(name).endswith(endings):
                 yield Path(place, name)
+
+
+def _plain(name: str) -> str:
+    return next((name.removesuffix(one) for one in ENDINGS if name.endswith(one)), name)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -11,7 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
+from dragoman.errors import LogError
 from dragoman.logs.base.checkpoint import restored, stored
+from dragoman.logs.base.compressed import is_compressed, open_log, plain_name
 from dragoman.logs.base.format import LogFormat, LogReader
 from dragoman.registry import FORMATS
 
@@ -69,18 +71,21 @@ class FileReading:
         builder = TableBuilder(path)
         reader: LogReader | None = None
         try:
-            with open(path, "rb") as file:
+            is_plain = not is_compressed(path)
+            with open_log(path) as file:
                 begin = 0
-                if known is not None and _has_grown(file, known, row):
+                if known is not None and is_plain and _has_grown(file, known, row):
                     kept = restored(row.format, Path(path), state)
                     if kept is not None:
                         reader, builder = kept
                         builder.go_on()
                         begin, self.is_continued = known.size, True
                 if reader is None:
-                    reader = FORMATS[row.format].reader(Path(path))
+                    reader = FORMATS[row.format].reader(plain_name(Path(path)))
                 file.seek(begin)
+                size = row.size
                 self._feed(file, reader, builder, row, begin)
+                row.size = row.size if is_plain else size
                 self.firm = builder.rows()
                 firm = builder.events
                 # Of some files everything is told at the end: there is nothing to go on from.
@@ -90,8 +95,8 @@ class FileReading:
                         builder.go_on()
                     builder.take(event)
                 self.provisional = builder.rows()
-        except OSError as error:
-            row.error = error.strerror or str(error)
+        except (OSError, LogError) as error:
+            row.error = getattr(error, "strerror", None) or str(error)
             builder = TableBuilder(path)
             self.firm = self.provisional = builder.rows()
             self.is_continued = False

@@ -18,6 +18,8 @@ from typing import Any, Final
 
 import msgspec
 
+from dragoman.errors import LogError
+from dragoman.logs.base.compressed import open_log
 from dragoman.logs.base.database import SQLITE, Copy, beginning
 from dragoman.logs.base.format import UNDECODABLE, Gathered, decoded
 from dragoman.model import Source
@@ -196,11 +198,14 @@ def records_of(path: Path) -> Iterator[tuple[str, Any, Source]]:
         yield from _rows(path)
         return
     try:
-        size = path.stat().st_size
+        if path.stat().st_size > Gathered.largest:
+            return
+        with open_log(path) as file:
+            data = file.read(Gathered.largest + 1)
+        size = len(data)
         if size > Gathered.largest:
             return
-        data = path.read_bytes()
-    except OSError:
+    except (OSError, LogError):
         return
     try:
         yield "", msgspec.json.decode(data), Source(str(path), 0, size)

@@ -19,6 +19,7 @@ import msgspec
 
 from dragoman.environment import child_environment
 from dragoman.errors import LogError
+from dragoman.logs.base.compressed import ENDINGS, open_log
 from dragoman.logs.base.format import is_of_lines
 from dragoman.logs.base.raw_bytes import Original, Originals
 from dragoman.model import NativeResult, events as ev
@@ -152,7 +153,8 @@ def spelled_out(sure: str) -> tuple[str, str]:
 
 def _is_one_text(found: Found) -> bool:
     """Whether all that is read for a log stands in this file, and as text."""
-    return found.path.suffix != ".db" and not any(FORMATS[found.format].beside(found.path)) and found.path.is_file()
+    is_text = found.path.suffix != ".db" and found.path.suffix not in ENDINGS
+    return is_text and not any(FORMATS[found.format].beside(found.path)) and found.path.is_file()
 
 
 Unread = Callable[[LogError], None]
@@ -186,7 +188,7 @@ def grep_records(files: Iterable[Found], pattern: Pattern, unread: Unread | None
     for found in candidates(files, pattern):
         with _passing_over(found, unread):
             if found.sessions is None and is_of_lines(FORMATS[found.format].reader(found.path)):
-                with found.path.open("rb") as file:
+                with open_log(found.path) as file:
                     yield from (line for line in file if pattern.spans(line.decode("utf-8", "backslashreplace")))
             else:
                 for match in grep([found], pattern, raw=True):

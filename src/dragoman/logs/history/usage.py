@@ -14,6 +14,8 @@ from operator import itemgetter
 from typing import Any, Final
 
 from dragoman import config
+from dragoman.errors import LogError
+from dragoman.logs.base.compressed import open_log, plain_name
 from dragoman.model import SessionStarted, TokensUsed
 from dragoman.registry import FORMATS
 
@@ -113,16 +115,16 @@ def _read(found: Found, name: str, forks: dict[str, str]) -> Iterator[UsageRow]:
 
 
 def _rows_read(found: Found, name: str, forks: dict[str, str]) -> Iterator[UsageRow]:
-    reader = FORMATS[found.format].usage_reader(found.path)
+    reader = FORMATS[found.format].usage_reader(plain_name(found.path))
     try:
-        with open(found.path, "rb") as file:
+        with open_log(found.path) as file:
             while data := file.read(_PIECE):
                 for event in reader.feed(data):
                     if type(event) is TokensUsed:
                         yield usage_row(event, name)
                     elif type(event) is SessionStarted and event.session and event.forked_from:
                         forks[event.session] = event.forked_from
-    except OSError:
+    except (OSError, LogError):
         return  # it is gone, or not ours to read: as the index has it
     for event in reader.rest():
         if isinstance(event, TokensUsed):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO
 
 from dragoman.errors import LogError
+from dragoman.logs.base.compressed import is_compressed
 from dragoman.logs.base.format import LinesReader, LogFormat, is_of_lines
 from dragoman.model import AnyEvent
 from dragoman.registry import FORMATS
@@ -108,7 +109,7 @@ class _File:
         before = self._before = self._seen
         self._seen = state
         fresh = self._format.reader(self._found.path)
-        if isinstance(fresh, LinesReader) and is_of_lines(fresh):
+        if isinstance(fresh, LinesReader) and is_of_lines(fresh) and not is_compressed(self._found.path):
             events = self._new_lines(fresh, before)
         else:
             events = self._new_events()
