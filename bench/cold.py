@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench.benches import Bench, Target
 from bench.stopwatch import per_process
@@ -101,12 +105,36 @@ entry()
 """,
 }
 
+LINE = {
+    "interpreter": "pass",
+    "msgspec": "import msgspec",
+    "ours": """
+import sys
+from dragoman.__main__ import entry
+sys.argv = ["dragoman", "usage", "line"]
+entry()
+""",
+}
+
 SDKS = ("openai", "anthropic", "google_genai")
 PEERS = (*SDKS, "pydantic", "pydantic_ai", "openai_agents")
 
 
 def measure(programs: dict[str, str], column: str) -> list[float]:
     return per_process([sys.executable, "-I", "-c", programs[column]], quiet=programs is HELP)
+
+
+def measure_line(column: str) -> list[float]:
+    """The line from figures that were counted before, as a client asks for it again and again."""
+    command = [sys.executable, "-I", "-c", LINE[column]]
+    with TemporaryDirectory() as folder:
+        places = {f"DRAGOMAN_{name}_DIR": folder for name in ("CACHE", "CONFIG", "DATA")}
+        os.environ |= {"HOME": folder, **places}
+        if column == "ours":
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+            if not (Path(folder) / "usage-line.json").is_file():
+                raise SystemExit("no figures were written")
+        return per_process(command, quiet=True)
 
 
 def _environments(columns: dict[str, str]) -> dict[str, str]:
@@ -128,6 +156,13 @@ BENCHES = {
         floor="click",
         targets=(Target("ours, run", "click", 1.5),),
         measure=partial(measure, HELP),
+    ),
+    "line": Bench(
+        question="print the status line of a coding agent",
+        environments=dict.fromkeys(LINE, "base"),
+        floor="msgspec",
+        targets=(Target("ours", "msgspec", 2.0),),
+        measure=measure_line,
     ),
     "tool": Bench(
         question="start, define one tool and have its schema",

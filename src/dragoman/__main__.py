@@ -28,13 +28,24 @@ def entry() -> NoReturn:
     # Until the command listens to it, Ctrl-C ends the process as it does any other: without a word.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    code = _hook() if sys.argv[1:2] == ["hook"] else None
+    code = _at_once()
     if code is None:
         from dragoman.cli import main
 
         code = main()
     _end(code)
     sys.exit(code)
+
+
+def _at_once() -> int | None:
+    """What is asked so often that loading the command line would be most of the work; `None` for all else."""
+    if sys.argv[1:2] == ["hook"]:
+        return _hook()
+    if sys.argv[1:] == ["usage", "line"]:
+        from dragoman.serve.status_line import line_here
+
+        return line_here()
+    return None
 
 
 def _hook() -> int | None:

@@ -53,17 +53,26 @@ SQL = {
     "client": "sessions.client",
     "model": "{}.model",
     "project": "coalesce(repository, project)",
+    "session": "coalesce(parent_session, sessions.session)",
     "day": "strftime({}.time, '%Y-%m-%d')",
     "week": "strftime(date_trunc('week', {}.time), '%Y-%m-%d')",
     "month": "strftime({}.time, '%Y-%m')",
+    "block": "strftime((SELECT max(began) FROM blocks WHERE began <= {}.time), '%Y-%m-%dT%H:%MZ')",
 }
+BLOCKS = """WITH RECURSIVE blocks(began) AS (
+    SELECT date_trunc('hour', min(time)) FROM usage WHERE NOT repeated
+    UNION ALL
+    SELECT (SELECT date_trunc('hour', min(time)) FROM usage WHERE NOT repeated AND time >= began + INTERVAL 5 HOUR)
+    FROM blocks WHERE began IS NOT NULL
+)"""
 
 
 @pytest.mark.parametrize("by", BY)
 def test_calls_failures_and_durations_are_what_sql_counts(home: Path, by: Any) -> None:
     query = Query(paths=[home])
     name = SQL[by].format("calls")
-    asked = f"""SELECT {name}, count(*), count(*) FILTER (status = 'failed'), count(*) FILTER (status = 'waiting'),
+    asked = f"""{BLOCKS} SELECT {name}, count(*),
+        count(*) FILTER (status = 'failed'), count(*) FILTER (status = 'waiting'),
         count(coalesce(duration, elapsed)), quantile_cont(coalesce(duration, elapsed), 0.5),
         quantile_cont(coalesce(duration, elapsed), 0.9), max(coalesce(duration, elapsed))
         FROM calls JOIN sessions USING (session, stream) GROUP BY 1"""
@@ -81,11 +90,11 @@ def test_calls_failures_and_durations_are_what_sql_counts(home: Path, by: Any) -
         assert row[4:] == pytest.approx(expected[key][4:])
 
 
-@pytest.mark.parametrize("by", ["client", "model", "project", "day"])
+@pytest.mark.parametrize("by", ["client", "model", "project", "session", "day", "block"])
 def test_tokens_and_cost_are_what_sql_adds_up(home: Path, by: Any) -> None:
     query = Query(paths=[home])
     sums = ", ".join(f"sum({name}) FILTER (NOT repeated)" for name in (f"usage.{one}" for one in COUNTS))
-    asked = f"""SELECT {SQL[by].format("usage")}, count(*) FILTER (NOT repeated), count(*) FILTER (repeated),
+    asked = f"""{BLOCKS} SELECT {SQL[by].format("usage")}, count(*) FILTER (NOT repeated), count(*) FILTER (repeated),
         count(*) FILTER (NOT repeated AND usage.cost IS NULL), {sums},
         sum(usage.cost) FILTER (NOT repeated) FROM usage JOIN sessions USING (session, stream) GROUP BY 1"""
     expected = {row[0]: row[1:] for row in query.sql(asked).rows}

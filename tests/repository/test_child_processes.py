@@ -33,6 +33,7 @@ STATED = {
         "the MCP package's own short list, and what the server's `env` names",
     ),
     "agents/mcp/watch.py": (1, "posix_spawnp", "its own, which is that of the server"),
+    "serve/status_line.py": (1, "posix_spawn", "its own: dragoman itself, which finds logs by what clients set there"),
     "tools/web/browser.py": (1, "async_playwright", "`_started` gives it what the browser gets"),
     "tools/processes/landlock.py": (1, "execv", "that of the trial of a sandbox"),
     "tools/processes/supervisor.py": (3, "fork, execve", "a copy of itself; that of the order"),

@@ -179,7 +179,7 @@ async def test_hostile_text_in_every_field_of_a_log_stays_text(tmp_path: Path) -
 async def test_figures_on_the_page_are_those_of_the_commands_and_of_sql(folder: Path) -> None:
     with_query = Query(paths=[folder])
     async with opened(folder) as reader:
-        for by in ("day", "week", "month", "model", "client", "tool", "project", "operation"):
+        for by in ("day", "week", "month", "block", "model", "client", "tool", "project", "operation"):
             shown = await reader.json(f"/usage?by={by}")
             counted = statistics(with_query, by=(by,))  # type: ignore[arg-type]
             assert {one["group"][by]: one["sessions"] for one in shown["groups"]} == {

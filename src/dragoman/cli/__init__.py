@@ -63,6 +63,7 @@ COMMANDS = {
     "translate": "Translate a tool call from one vocabulary to another.",
     "trust": "Let a project set URLs, keys, plugins and looser policies.",
     "untrust": "Take back what `dragoman trust` gave.",
+    "usage": "Show tokens and cost by day, block or session.",
     "view": "Open a local page with all recorded sessions.",
     "watch": "Follow sessions of coding agents as they are written.",
 }

@@ -13,7 +13,7 @@ from dragoman.cli.filter_options import complete_sessions, filter_options, opera
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
 
-_BY = ("tool", "operation", "client", "model", "project", "day", "week", "month")
+_BY = ("tool", "operation", "client", "model", "project", "session", "day", "week", "month", "block")
 
 
 class _Columns(click.Choice[str]):

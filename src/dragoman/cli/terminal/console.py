@@ -187,10 +187,11 @@ class Console:
             stream.buffer.write(content + b"\n")
             stream.buffer.flush()
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]], *, optional: Sequence[str] = ()) -> None:
         """Columns that fit the terminal; whole lines when it is a pipe, whatever their length.
 
-        Rows from an iterator are printed as they come: the first ones decide how wide the columns are.
+        Rows from an iterator are printed as they come: the first ones decide how wide the columns are. Columns that are
+        `optional` are left out on a terminal too narrow for all of them, the first of them first; that is said.
         """
         cells = ([foreign(cell, one_line=True) for cell in row] for row in rows)
         first = list(cells if isinstance(rows, Sequence) else islice(cells, _BLOCK))
@@ -198,6 +199,14 @@ class Console:
             self._plain_table(columns, first, cells)
             return
         rich = self._rich(stdout())
+        kept = _fitting(columns, first, optional, rich.width)
+        if len(kept) < len(columns):
+            left_out = [name for name in columns if name not in kept]
+            places = [place for place, name in enumerate(columns) if name in kept]
+            first = [[row[place] for place in places] for row in first]
+            cells = ([row[place] for place in places] for row in cells)
+            columns = kept
+            self.note(f"A wider terminal shows more: {', '.join(left_out)}.")
         widths = None if rich.width < _NARROW else _widths(columns, first, rich.width)
         show = self._stacked if widths is None else partial(self._rich_table, rich, widths)
         show(columns, first)
@@ -292,6 +301,17 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
         widths[index] += given
         left -= given
     return widths
+
+
+def _fitting(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], optional: Sequence[str], width: int
+) -> Sequence[str]:
+    """The columns without as many of the optional ones as must go so that no word is torn."""
+    kept = list(columns)
+    left = [name for name in optional if name in columns]
+    while left and _widths(kept, [[row[columns.index(name)] for name in kept] for row in rows], width) is None:
+        kept.remove(left.pop(0))
+    return kept
 
 
 def width_of(stream: TextIO) -> int:

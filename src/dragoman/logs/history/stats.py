@@ -8,6 +8,7 @@ model, so groups of tools or operations have none.
 from __future__ import annotations
 
 import datetime
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -17,6 +18,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from dragoman.errors import LogError, nearest
+from dragoman.logs.blocks import block_starts
 
 from .filter import EVERYTHING, Filter
 from .query import Query
@@ -24,11 +26,11 @@ from .rows import CallRow, SessionRow, UsageRow
 from .usage import usage_rows
 from .whole_sessions import Key, key
 
-By = Literal["tool", "operation", "client", "model", "project", "day", "week", "month"]
+By = Literal["tool", "operation", "client", "model", "project", "session", "day", "week", "month", "block"]
 BY: Final[tuple[By, ...]] = get_args(By)
-"""What can be grouped by. Days are those of UTC, a week is named by its Monday, a call of several operations is of its
-first one."""
-_TIMES: Final = ("day", "week", "month")
+"""What can be grouped by. Days are those of UTC, a week is named by its Monday, a block of five hours by its first
+hour; a call of several operations is of its first one, a sub-agent of the session that started it."""
+_TIMES: Final = ("day", "week", "month", "block")
 _OF_CALLS: Final = frozenset({"tool", "operation"})
 
 
@@ -83,6 +85,8 @@ class Group(msgspec.Struct, kw_only=True):
     group: dict[str, str | None]
     sessions: int
     """Sessions that had a call or an exchange in it; a sub-agent with an id of its own is one."""
+    models: list[str] = []
+    """The models of its exchanges, by name; none where tools or operations are counted by or chosen."""
     calls: Calls | None = None
     """`None` when only tokens were asked for."""
     tokens: Tokens | None = None
@@ -110,7 +114,7 @@ def statistics(
     """Counts what was asked for. Time and model choose calls and exchanges, all else chooses sessions.
 
     `tokens_only` ignores calls: logs that are not indexed yet are read for their tokens alone, which is much faster,
-    and the index is not updated, unless sessions are needed (a project, or grouping by it).
+    and the index is not updated, unless sessions are needed (a project, or grouping by it or by session).
     """
     for one in by:
         if one not in BY:
@@ -134,6 +138,7 @@ class _Tally:
 
     def __init__(self) -> None:
         self.sessions: set[str] = set()
+        self.models: set[str] = set()
         self.calls = Calls(failed_by={})
         self.failed: Counter[str] = Counter()
         self.seconds: list[float] = []
@@ -160,6 +165,8 @@ class _Tally:
             counted.repeated += 1
             return
         counted.exchanges += 1
+        if row.model is not None:
+            self.models.add(row.model)
         counted.unsaid += row.tokens is None
         counted.doubtful += row.doubtful
         _count(counted, row)
@@ -173,6 +180,7 @@ class _Tally:
     def merge(self, other: _Tally) -> None:
         """Adds what another group counted."""
         self.sessions |= other.sessions
+        self.models |= other.models
         self.failed += other.failed
         self.seconds += other.seconds
         self.costs += other.costs
@@ -195,6 +203,7 @@ class _Tally:
         return Group(
             group=names,
             sessions=len(self.sessions),
+            models=sorted(self.models),
             calls=self.calls,
             tokens=self.tokens,
         )
@@ -232,10 +241,21 @@ class _Counting:
         self._tallies: dict[Names, _Tally] = {}
         # What is asked of calls and exchanges themselves is not asked of their sessions as well.
         self._sessions_asked = Filter(project=asked.project, session=asked.session, client=asked.client)
-        self._is_light = tokens_only and "project" not in by and asked.project is None is asked.session
-        self._known: dict[Key, SessionRow] = {}
+        needs_sessions = not {"project", "session"}.isdisjoint(by)
+        self._is_light = tokens_only and not needs_sessions and asked.project is None is asked.session
+        self._known = _Known()
         if not self._is_light:
-            self._known = {key(row): row for row in query.rows(SessionRow, self._sessions_asked)}
+            self._known.rows = {key(row): row for row in query.rows(SessionRow, self._sessions_asked)}
+        if "session" in by:
+            self._known.roots = {one: query.root_of(row).session for one, row in self._known.rows.items()}
+        if "block" in by:
+            # Those of all work with a client, whatever is counted: what was asked for does not move them.
+            rows = usage_rows(query) if self._is_light else query.rows(UsageRow, Filter(client=asked.client))
+            self._known.blocks = block_starts(
+                row.time
+                for row in rows
+                if row.time is not None and not row.repeated and asked.client in (None, row.client)
+            )
         if not tokens_only:
             self._count_calls()
         # Where calls are chosen, the tokens of a session are not theirs.
@@ -335,31 +355,53 @@ def _month(time: datetime.datetime | None) -> str | None:
 _written = lru_cache(maxsize=4096)(datetime.date.isoformat)
 
 
-def _client_of_call(row: CallRow, known: dict[Key, SessionRow]) -> str | None:
-    found = known.get(key(row))
+class _Known:
+    """What names of groups are made of, beside the row itself."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Key, SessionRow] = {}
+        self.roots: dict[Key, str] = {}
+        self.blocks: list[datetime.datetime] = []
+
+    def block(self, time: datetime.datetime | None) -> str | None:
+        """The block something was in: a call after the last exchange of one still belongs to it."""
+        place = 0 if time is None else bisect_right(self.blocks, time)
+        return f"{self.blocks[place - 1]:%Y-%m-%dT%H:%MZ}" if place else None
+
+
+def _client_of_call(row: CallRow, known: _Known) -> str | None:
+    found = known.rows.get(key(row))
     return None if found is None else found.client
 
 
-def _project(row: CallRow | UsageRow, known: dict[Key, SessionRow]) -> str | None:
-    found = known.get(key(row))
+def _project(row: CallRow | UsageRow, known: _Known) -> str | None:
+    found = known.rows.get(key(row))
     return None if found is None else found.repository or found.project
 
 
-_CALL_NAMES: Final[dict[str, Callable[[CallRow, dict[Key, SessionRow]], str | None]]] = {
+def _session(row: CallRow | UsageRow, known: _Known) -> str | None:
+    return known.roots.get(key(row))
+
+
+_CALL_NAMES: Final[dict[str, Callable[[CallRow, _Known], str | None]]] = {
     "tool": lambda row, _: row.name,
     "operation": lambda row, _: row.operation,
     "client": _client_of_call,
     "model": lambda row, _: row.model,
     "project": _project,
+    "session": _session,
     "day": lambda row, _: _day(row.time),
     "week": lambda row, _: _week(row.time),
     "month": lambda row, _: _month(row.time),
+    "block": lambda row, known: known.block(row.time),
 }
-_USAGE_NAMES: Final[dict[str, Callable[[UsageRow, dict[Key, SessionRow]], str | None]]] = {
+_USAGE_NAMES: Final[dict[str, Callable[[UsageRow, _Known], str | None]]] = {
     "client": lambda row, _: row.client,
     "model": lambda row, _: row.model,
     "project": _project,
+    "session": _session,
     "day": lambda row, _: _day(row.time),
     "week": lambda row, _: _week(row.time),
     "month": lambda row, _: _month(row.time),
+    "block": lambda row, known: known.block(row.time),
 }

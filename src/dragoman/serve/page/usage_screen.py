@@ -19,13 +19,16 @@ _BY: Final = {
     "day": "Day",
     "week": "Week",
     "month": "Month",
+    "block": "5 hours",
     "project": "Project",
     "model": "Model",
     "client": "Client",
     "tool": "Tool",
     "operation": "Operation",
 }
-_IN_TIME: Final = ("day", "week", "month")
+_WORDS: Final = {"block": "block of 5 hours"}
+"""What a group is called in a sentence, where that is not its tab."""
+_IN_TIME: Final = ("day", "week", "month", "block")
 _PLOTTED: Final = 60
 """Bars of a plot: the newest, or the largest."""
 _SHOWN: Final = 200
@@ -100,7 +103,7 @@ def _plot(title: str, by: str, bars: list[tuple[str, float, str]]) -> Iterator[s
         return
     width, height = 1000.0, 150
     step = width / max(len(bars), 8)
-    yield f'<figure class="plot"><figcaption>{title} by {_BY[by].lower()}</figcaption>'
+    yield f'<figure class="plot"><figcaption>{title} by {_WORDS.get(by, _BY[by].lower())}</figcaption>'
     yield f'<svg viewBox="0 0 {width:.0f} {height + 18}" role="img" aria-label="{title}; the table below has the figures">'
     for place, (name, value, words) in enumerate(bars):
         tall = value / largest * height
