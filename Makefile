@@ -49,6 +49,8 @@ conformance: $(READY) ## check against the shared facts, real programs and a cle
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
 	@command -v chromium >/dev/null || .ci/install-packages chromium
 	@command -v npm >/dev/null || .ci/install-packages npm
+	@command -v strace >/dev/null || .ci/install-packages strace
+	@ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1 || command -v initdb >/dev/null || .ci/install-packages postgresql
 	@$(PYTHON) -m pytest -n 2 tests/conformance
 
 clients: $(READY) ## try the real clients, installed from npm: ported sessions, models of other makers, providers that fail, random edits (CLIENTS="codex pi" to choose)

@@ -237,15 +237,16 @@ def test_the_home_and_the_current_folder_are_asked_for_in_one_place() -> None:
 
 
 def test_a_record_dated_to_the_days_to_come_is_not_the_last_one(tmp_path: Path) -> None:
-    from dragoman.cli.records import find_record
+    from dragoman.cli.records import find_run
+    from dragoman.logs.stores import FileStore
 
     now = time.time()
     for name, age in (("old", 3600), ("new", 60), ("future", -10 * 86_400), ("empty", 0)):
         path = tmp_path / f"{name}.jsonl"
         path.write_text("" if name == "empty" else "{}\n")
         os.utime(path, (now - age, now - age))
-    assert find_record(tmp_path, "last").stem == "new"
-    assert find_record(tmp_path, "future").stem == "future"
+    assert find_run(FileStore(tmp_path), "last") == "new"
+    assert find_run(FileStore(tmp_path), "future") == "future"
 
 
 def test_nothing_is_measured_by_the_clock_on_the_wall() -> None:

@@ -51,6 +51,7 @@ COSTLY: Final[dict[str, float]] = {
     "platformdirs": 31,
     "playwright": 148,
     "prompt_toolkit": 164,
+    "psycopg": 167,
     "pygments": 20,
     "pypdf": 145,
     "random": 3.4,

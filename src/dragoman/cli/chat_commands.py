@@ -15,7 +15,7 @@ import click
 from dragoman.errors import DragomanError, nearest
 
 from .chat_session import ChatSession
-from .records import newest_first, runs_folder
+from .records import newest_first
 from .stopping import Terminated, forget_ctrl_c
 from .terminal.call_lines import count, told_of
 from .terminal.console import Console, foreign, width_of
@@ -211,18 +211,18 @@ class ChatCommands:
         self._console.note("A new conversation begins.")
 
     def _resume(self, wanted: str) -> None:
-        folder = runs_folder(self._session.configuration)
         if wanted:
             self._runner.run(self._session.continue_with(wanted))
             self._session.begins()
             return
-        from dragoman.logs import read_events
         from dragoman.model import UserSaid
 
-        for path in newest_first(folder)[:10]:
-            said = next((one.text for one in read_events(path) if isinstance(one, UserSaid) and one.by == "user"), "")
-            when = datetime.datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
-            self._console.note(foreign(f"{path.stem[:8]}  {when}  {said[:80]}", one_line=True))
+        store = self._session.store
+        for run in newest_first(store)[:10]:
+            events = store.read(run.id)
+            said = next((one.text for one in events if isinstance(one, UserSaid) and one.by == "user"), "")
+            when = datetime.datetime.fromtimestamp(run.changed).strftime("%Y-%m-%d %H:%M")
+            self._console.note(foreign(f"{run.id[:8]}  {when}  {said[:80]}", one_line=True))
 
     def _copy(self, _: str) -> None:
         text = self._session.last_answer()

@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from dragoman import engine, logs, tools
+from dragoman.config.files import private
 from dragoman.errors import MediaError, ToolError, writing
 from dragoman.model.outcomes import ChangesOutcome, CommandOutcome
 from dragoman.registry import TOOLS
@@ -21,7 +22,7 @@ from dragoman.tools import workspace
 from dragoman.tools.workspace import LARGEST_ATTACHMENT
 
 from .attachments import attached, content_of, message_of
-from .records import find_record, private, runs_folder
+from .records import find_run
 from .session import Session
 from .session_options import Options
 from .terminal.console import Console, ExitCode
@@ -186,16 +187,16 @@ class ChatSession(Session):
         """Leaves the conversation for an earlier run in this folder."""
         from dragoman.model import SessionStarted
 
-        path = find_record(runs_folder(self.configuration), wanted)
-        if path.stem == self.id:
+        run = find_run(self.store, wanted)
+        if run == self.id:
             raise click.UsageError("That is the conversation you are in.")
-        places = [event.cwd for event in logs.read_events(path) if isinstance(event, SessionStarted)]
+        places = [event.cwd for event in self.store.read(run) if isinstance(event, SessionStarted)]
         if places and places[-1] is not None and Path(places[-1]) != self.folder:
             raise click.UsageError(
-                f"That run worked in {places[-1]}. Continue it there: dragoman chat --resume {path.stem[:8]}"
+                f"That run worked in {places[-1]}. Continue it there: dragoman chat --resume {run[:8]}"
             )
-        self._leave(path.stem)
-        self._read_record(path)
+        self._continue(run)
+        self._forget()
         await self.use_model(None)
         if self.open_calls():
             await self.turn("")
@@ -203,7 +204,12 @@ class ChatSession(Session):
     def _leave(self, id: str) -> None:
         self._close_record()
         self.recorded = False
-        self.id, self.events, self._told, self._started = id, [], (), None
+        self.id, self.events, self._started = id, [], None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Of the conversation that was left, nothing is carried into the next."""
+        self._told = ()
         self._approvals, self._instructions, self._instructions_told = engine.Approvals(), None, False
         self._pending.clear()
         self._turns.clear()

@@ -10,16 +10,16 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
 
-from dragoman import agents, logs
+from dragoman import agents
 from dragoman.engine import history, models
-from dragoman.errors import ConfigError, EngineError, nearest, writing
+from dragoman.errors import ConfigError, EngineError, nearest
 from dragoman.logs import base
 from dragoman.registry import DIALECTS
 
@@ -27,7 +27,7 @@ from . import stopping
 from .advice import advice
 from .answer_type import plain_value, wanted_type
 from .embedded import OFFERED, SYSTEM, Consent
-from .records import find_record, locked, runs_folder
+from .records import find_run, store_of
 from .session_options import Options
 from .terminal.console import Console, ExitCode, here
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         RunResult,
         ToolPolicy,
     )
+    from dragoman.logs.stores import EventStore, RunRecord
     from dragoman.model import AnyChunk, AnyEvent, Conversation, Message, NativeCall, SessionStarted
     from dragoman.tools import DiskWorkspace, Toolset
 
@@ -73,7 +74,8 @@ class Session:
         self.workspace: DiskWorkspace
         self.model = ""
         self.why = ""
-        self._recorder: logs.Recorder | None = None
+        self._record: RunRecord | None = None
+        self._known_store: EventStore | None = None
         self.recorded = False
         """Whether there is a record to continue from."""
         self._started: SessionStarted | None = None
@@ -81,7 +83,6 @@ class Session:
         """What was told of another session: it is the beginning of the record."""
         self._keyboard: Keyboard | None = None
         self._stack = AsyncExitStack()
-        self._record_files = ExitStack()
         self.results: list[RunResult] = []
         """How each turn of this process ended."""
         self._context: Any = None
@@ -119,22 +120,40 @@ class Session:
         self.view = JsonLines(console) if options.as_json else Lines(console, answers=options.schema is None)
         self.id = uuid.uuid4().hex
         if options.resume is not None:
-            self._read_record(find_record(runs_folder(self.configuration), options.resume))
+            self._continue(find_run(self.store, options.resume), sending=sending)
         elif options.from_session is not None:
             self._tell(options.from_session)
         self.workspace = self._workspace()
         await self._open_context()
         await self.use_model(options.model, sending=sending)
 
-    def _read_record(self, path: Path) -> None:
+    @property
+    def store(self) -> EventStore:
+        """What keeps the records of runs."""
+        if self._known_store is None:
+            self._known_store = store_of(self.configuration)
+        return self._known_store
+
+    def _continue(self, run: str, *, sending: bool = True) -> None:
+        """Takes up the record of a run; it is held before it is read, so that nobody adds to it in between."""
         from dragoman.model import SessionStarted, Unreadable
 
-        events = list(logs.read_events(path))
+        record = self._held_record(run) if sending else None
+        try:
+            events = list(self.store.read(run))
+        except BaseException:
+            if record is not None:
+                record.close()
+            raise
         bad = sum(isinstance(event, Unreadable) for event in events)
         if bad:
-            self._console.warn(f"{path}: {bad} of its lines cannot be read and {'is' if bad == 1 else 'are'} left out")
+            self._console.warn(
+                f"run {run}: {bad} of its lines cannot be read and {'is' if bad == 1 else 'are'} left out"
+            )
+        self._close_record()
+        self._record, self.recorded = record, record is not None
         self.events = [event for event in events if not isinstance(event, Unreadable)]
-        self.id = path.stem
+        self.id = run
         self._started = next((one for one in reversed(self.events) if isinstance(one, SessionStarted)), None)
 
     def _tell(self, session: str) -> None:
@@ -440,8 +459,8 @@ class Session:
             event = msgspec.structs.replace(event, cwd=str(self.folder), metadata=metadata)
         self.events.append(event)
         for shown in self._secrets.events(event):
-            if self._recorder is not None:
-                self._recorder(shown)
+            if self._record is not None:
+                self._record(shown)
             if self._options.debug and shown.id == event.id:
                 self._show_words(event)
             if isinstance(shown, ModelFinished) and shown.stream == "main":
@@ -470,32 +489,30 @@ class Session:
 
         return record
 
-    def _open_record(self) -> None:
-        """Made with the first turn: what never began leaves no record."""
-        if self._recorder is not None or self._options.no_record or not self.configuration.settings.record:
-            return
+    def _held_record(self, run: str) -> RunRecord | None:
+        """The record of a run, held for this process; `None` where none is kept."""
+        if self._options.no_record or not self.configuration.settings.record:
+            return None
         from dragoman.config.files import OTHER_DATA_DIR
 
-        folder = runs_folder(self.configuration)
-        path = folder / f"{self.id}.jsonl"
         advice = f"{OTHER_DATA_DIR}, and --no-record keeps no record"
-        with writing(path, advice):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._record_files.callback(locked(path).close)
-        try:
-            later = f"free some space, then continue with --resume {self.id[:8]}"
-            self._recorder = self._record_files.enter_context(logs.Recorder(path, advice=advice, advice_later=later))
-        except BaseException:
-            if not path.stat().st_size:
-                path.unlink()  # it was made for this run, and nothing is in it
-            raise
-        self.recorded = True
-        for event in self._told:
-            self._recorder(self._secrets.value(event))
+        later = f"free some space, then continue with --resume {run[:8]}"
+        return self.store.open(run, advice=advice, advice_later=later)
+
+    def _open_record(self) -> None:
+        """Made with the first turn: what never began leaves no record."""
+        if self._record is not None:
+            return
+        self._record = self._held_record(self.id)
+        if self._record is not None:
+            self.recorded = True
+            for event in self._told:
+                self._record(self._secrets.value(event))
 
     def _close_record(self) -> None:
-        self._recorder = None
-        self._record_files.close()
+        if self._record is not None:
+            self._record.close()
+            self._record = None
 
     # ── turns ──────────────────────────────────────────────────────────────
 
@@ -715,6 +732,8 @@ class Session:
                 await self._stack.aclose()
             finally:
                 self._close_record()
+                if self._known_store is not None:
+                    self._known_store.close()
 
 
 EMBEDDED_INSTRUCTIONS: Final = 4000

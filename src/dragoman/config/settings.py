@@ -317,6 +317,27 @@ class Hook(Table, frozen=True):
     ] = True
 
 
+class Store(Table, frozen=True):
+    """Where the records of runs are kept, when not in files of the data folder."""
+
+    url: Annotated[
+        Secret | None,
+        setting(
+            "The database that keeps records and the queue: sqlite:PATH (relative to data_dir) or "
+            "postgresql://user@host/database.",
+            Kind.STORAGE,
+        ),
+    ] = None
+    fsync: Annotated[
+        bool,
+        setting(
+            "Whether each event is on the disk before the run continues, so that a power cut loses none. PostgreSQL "
+            "does that anyway.",
+            Kind.STORAGE,
+        ),
+    ] = False
+
+
 class Price(Table, frozen=True):
     """What one model's tokens cost: US dollars per million, from a day on.
 
@@ -374,6 +395,7 @@ class Settings(Table, frozen=True):
     cache: Annotated[bool, setting("Whether runs use the provider's prompt cache.", Kind.BOOKKEEPING)] = True
     data_dir: Annotated[Path | None, setting("Where recordings and trust are kept.", Kind.STORAGE)] = None
     cache_dir: Annotated[Path | None, setting("Where what can be made again is kept.", Kind.STORAGE)] = None
+    store: Store = Store()
     policy: Policy = Policy()
     profiles: dict[str, Profile] = {}
     sandbox: Sandbox = Sandbox()

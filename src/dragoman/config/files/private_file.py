@@ -16,6 +16,11 @@ from pathlib import Path
 from dragoman.errors import writing
 
 
+def private(path: str, flags: int) -> int:
+    """Opens a file that, if it is new, only its owner can read: an `opener` for `open`."""
+    return os.open(path, flags, 0o600)
+
+
 def write_private(path: Path, content: bytes, *, advice: str = "") -> None:
     """Writes a file only its owner can read: whole or not at all, whatever happens meanwhile."""
     with replacing(path, advice=advice) as write:

@@ -6,7 +6,7 @@ be read up to its last event, and where the disk is full the half line is taken 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -34,15 +34,19 @@ class Recorder:
         *,
         advice: str = "free some space, or record to another place",
         advice_later: str | None = None,
+        fsync: bool = False,
     ) -> None:
-        """`advice` ends the `StorageError` of a file that cannot be written; `advice_later` once it was begun."""
-        self._lines = LineFile(path, first=HEADER, advice=advice)
+        """`advice` ends the `StorageError` of a file that cannot be written; `advice_later` once it was begun.
+
+        With `fsync`, an event is on the disk before the call returns, and a power cut loses none.
+        """
+        self._lines = LineFile(path, first=HEADER, advice=advice, fsync=fsync)
         self._lines.advice = advice if advice_later is None else advice_later
         self.path = self._lines.path
 
     def __call__(self, event: AnyEvent) -> None:
         """Adds an event; `StorageError` when it cannot be written, from then on for every event."""
-        self._lines.add(_written(event) + b"\n")
+        self._lines.add(event_line(event) + b"\n")
 
     def close(self) -> None:
         """Closes the file."""
@@ -55,7 +59,8 @@ class Recorder:
         self.close()
 
 
-def _written(event: AnyEvent) -> bytes:
+def event_line(event: AnyEvent) -> bytes:
+    """An event as the JSON of one line, without its end."""
     try:
         return msgspec.json.encode(event)
     except UnicodeEncodeError:
@@ -140,6 +145,15 @@ def read_events(path: Path | str) -> Iterator[AnyEvent]:
         raise LogError(f"{path} is no recording of dragoman: its first line does not say so")
     reader = _Reader(path)
     yield from reader.feed(data)
+    yield from reader.close()
+
+
+def events_of_lines(lines: Iterable[bytes], run: str) -> Iterator[AnyEvent]:
+    """The events of a run's lines that are kept elsewhere than in a file; a line that is none is `Unreadable`."""
+    reader = _Reader(Path(run))
+    for line in lines:
+        for event in reader.feed(line + b"\n"):
+            yield msgspec.structs.replace(event, source=None)
     yield from reader.close()
 
 

@@ -1,0 +1,116 @@
+"""SQLite as a database for records: one file, for the processes of one machine."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import blake2s
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from dragoman.config.files import private
+from dragoman.errors import ConfigError, StorageError, writing
+
+from .file_store import locked
+
+if TYPE_CHECKING:
+    from .database import Row
+
+_PATIENCE = 30
+"""Seconds to wait while another process writes."""
+
+
+class SqliteDatabase:
+    """One connection to a database file, which is made if it is not there.
+
+    Without `fsync`, a process that is killed loses nothing, and a power cut may lose the last events, never the file.
+    """
+
+    locking = skipping = ""  # who writes has the whole database to itself
+
+    def __init__(self, path: Path | str, *, fsync: bool = False) -> None:
+        import sqlite3
+
+        self.path, self._fsync = Path(path), fsync
+        self.place = str(self.path)
+        self._lock = threading.RLock()
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            open(self.path, "ab", opener=private).close()  # only its owner can read it, nor the files beside it
+        with self._told():
+            self._connection = sqlite3.connect(
+                self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
+
+    def execute(self, sql: str, *values: Any) -> list[Row]:
+        """See `Database.execute`."""
+        with self._lock, self._told():
+            return self._connection.execute(sql, values).fetchall()
+
+    def script(self, statements: Sequence[str]) -> None:
+        """See `Database.script`."""
+        with self.transaction():
+            for statement in statements:
+                self.execute(statement)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """See `Database.transaction`."""
+        with self._lock:
+            self.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                with suppress(StorageError):  # the first error is the one to tell
+                    self.execute("ROLLBACK")
+                raise
+            self.execute("COMMIT")
+
+    def lock(self, name: str) -> _LockFile | None:
+        """See `Database.lock`. The lock is a file beside the database: the system frees it when a process dies."""
+        folder = self.path.with_name(f"{self.path.name}-locks")
+        path = folder / blake2s(name.encode()).hexdigest()
+        while True:
+            with writing(path):
+                folder.mkdir(exist_ok=True, mode=0o700)
+                try:
+                    file = locked(path)
+                except ConfigError:
+                    return None
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                    return _LockFile(file, path)
+            file.close()  # whoever had it has just removed it
+
+    def another(self) -> SqliteDatabase:
+        """See `Database.another`."""
+        return SqliteDatabase(self.path, fsync=self._fsync)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        import sqlite3
+
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StorageError(self.path, str(error)) from error
+
+
+class _LockFile:
+    """A locked file that goes when the lock does."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._file, self._path = file, path
+
+    def close(self) -> None:
+        """Removes the file, then lets go of it: who waits for it looks whether it is still there."""
+        self._path.unlink(missing_ok=True)
+        self._file.close()
