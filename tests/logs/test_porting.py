@@ -343,6 +343,69 @@ def test_a_session_that_ends_with_the_models_words_is_written_for_every_model(
     assert roles == [("user", ["Hi."]), ("assistant", ["Hello."])]
 
 
+# ── what is read back ────────────────────────────────────────────────────────
+
+SMALL: Conversation = (
+    user("Look at it."),
+    Reply(
+        (TextPart("I look."), CallPart(NativeCall("c1", "Bash", {"command": "ls"}))),
+        provenance=Provenance("log of a client", model="m", dialect="claude_code"),
+    ),
+    results_message(NativeResult("c1", "one two")),
+    Reply((TextPart("Seen."),), provenance=Provenance("log of a client", model="m", dialect="claude_code")),
+)
+
+
+@pytest.mark.parametrize(
+    "before, after, wrong",
+    [
+        ("I look.", "I see.", "another text than 'I look.' of the assistant"),
+        ("Look at it.", "", "2 texts instead of 3"),
+        ("one two", "one", "another result of bash (c1)"),
+        ('"command":"ls"', '"command":"rm"', "another call instead of that of bash (c1)"),
+    ],
+)
+def test_a_session_that_is_not_read_back_as_it_was_said_is_not_written(
+    before: str, after: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dragoman.logs.formats.parts.copilot_writer import CopilotWriter
+
+    as_it_is = CopilotWriter.written
+
+    def damaged(self: CopilotWriter, *given: Any) -> bytes:
+        content = as_it_is(self, *given)
+        assert before.encode() in content
+        return content.replace(before.encode(), after.encode())
+
+    monkeypatch.setattr(CopilotWriter, "written", damaged)
+    with pytest.raises(LogError) as raised:
+        ported(SMALL, to="copilot", folder="/w", places=Places(tmp_path))
+    assert str(raised.value) == f"the session written for copilot reads back with {wrong}; nothing was put in place"
+
+
+@pytest.mark.parametrize("to", targets())
+def test_texts_of_one_reply_stay_apart(to: str, tmp_path: Path) -> None:
+    made_by = Provenance("log of a client", model="m", dialect="claude_code")
+    said = Reply((TextPart("Done."), TextPart("Nothing more to do.")), provenance=made_by)
+    done = ported((user("Do it."), said), to=to, folder="/w", places=Places(tmp_path))
+    texts = [part.text for item in read_back(done, tmp_path) for part in item.parts if isinstance(part, TextPart)]
+    assert " ".join(texts).split() == "Do it. Done. Nothing more to do.".split()
+
+
+@pytest.mark.parametrize(
+    "to, wanted",
+    [
+        ("claude_code", "rm {file}"),
+        ("copilot", "rm -r {home}/{id}"),
+        ("cline", "rm -r {home}/{id}"),
+        ("opencode", "rm {file}; opencode session delete {id}"),
+    ],
+)
+def test_a_session_can_be_removed_with_what_its_client_added(to: str, wanted: str, tmp_path: Path) -> None:
+    done = ported(SMALL, to=to, folder="/w", places=Places(tmp_path))
+    assert done.remove == wanted.format(file=done.file, home=done.home, id=done.id)
+
+
 # ── budgets ──────────────────────────────────────────────────────────────────
 
 MADE_BY = Provenance("log of a client", model="m", dialect="claude_code")
@@ -451,3 +514,6 @@ def test_events_of_several_sessions_are_refused_and_the_sessions_are_named(tmp_p
     file = _log(tmp_path / "both.jsonl", [*_claude(), *other])
     with pytest.raises(LogError, match="means 2 sessions: name one of s1, s2"):
         port(file, to="codex", places=Places(tmp_path))
+    assert port(file, to="codex", id="s2", places=Places(tmp_path)).ways == {"native": 1}
+    with pytest.raises(LogError, match="no session here has an id that begins with 's3': there are s1, s2"):
+        port(file, to="codex", id="s3", places=Places(tmp_path))

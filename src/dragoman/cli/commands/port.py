@@ -7,6 +7,7 @@ import re
 import shlex
 from collections import Counter
 from contextlib import suppress
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     metavar="CLIENT",
     help="claude_code, codex, gemini_cli, opencode, qwen_code, copilot, pi, continue or cline.",
 )
+@click.option("--session", metavar="ID", help="Which session, by the beginning of its id, if SESSION holds several.")
 @click.option("--cwd", "folder", metavar="DIR", help="Where the new session works. Default: where the old one did.")
 @click.option(
     "--version",
@@ -58,6 +60,7 @@ def command(
     *,
     wanted: str,
     to: str,
+    session: str | None,
     folder: str | None,
     version: str | None,
     model: str | None,
@@ -86,21 +89,23 @@ def command(
         raise click.UsageError("--from-turn and --last exclude each other")
     found = files_of(console, (wanted,), format)
     read = list(events_of(console, found))
-    session, events = one_session(read, wanted)
+    id, events = one_session(read, wanted, session)
     if with_agents:
         read += _agent_threads(console, read)
     began = _folder_of(events)
     if redact:
         redactor = redactor_of(console)
         redactor.learn(read)
+        of_session = [event.session == id for event in read]
         read = redactor.value(read)
-        events = [event for event in read if event.session == session]
+        events = list(compress(read, of_session))
+        id = events[0].session  # it may be made of names that are taken out
     source = found[0].format
     # A signature belongs to the very text that was signed, and what is encrypted cannot be redacted.
     told = told_of(events, found, keep_thoughts=source == to and not redact)
     conversation, turns = _chosen(told.conversation, from_turn, last)
     if not conversation:
-        raise LogError(f"the session {session or wanted!r} holds no messages to port")
+        raise LogError(f"the session {id or wanted!r} holds no messages to port")
     if folder is None and (began is None or not are_own(console, found)):
         folder = str(here())  # a log that somebody sent must not choose where a client works
     result = ported(
@@ -109,7 +114,7 @@ def command(
         source=source,
         folder=os.path.abspath(folder) if folder is not None else began,
         began=began,
-        agents=agents_of(read, found, session) if with_agents else (),
+        agents=agents_of(read, found, id) if with_agents else (),
         left_out={**told.left_out, **({"turns": turns} if turns else {})},
         version=version or _installed(console, to),
         model=model,
@@ -187,6 +192,7 @@ def _facts(result: Ported, *, is_written: bool) -> dict[str, Any]:
         "written": is_written,
         "folder": result.folder,
         "resume": result.resume,
+        "remove": result.remove,
         "messages": result.messages,
         "tokens": result.tokens,
         "calls": {way: result.ways.get(way, 0) for way in ("native", "shell", "text")},
@@ -199,7 +205,7 @@ def _say(console: Console, result: Ported, *, is_written: bool) -> None:
     console.line(f"{'Written' if is_written else 'Would write'}: {result.file}")
     if is_written:
         console.line(f"Resume:  cd {shlex.quote(result.folder)} && {result.resume}")
-        console.line(f"Remove:  rm {shlex.join(map(str, result.files))}")
+        console.line(f"Remove:  {result.remove}")
     ways = result.ways
     said = f"{ways.get('native', 0)} by tools of the client, {ways.get('shell', 0)} through its shell"
     console.line(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import datetime
 import re
+import shlex
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -116,6 +117,10 @@ class SessionWriter(abc.ABC):
     def resume(self, to: Destination) -> str:
         """The command line that resumes it, to be given in its folder."""
 
+    def remove(self, files: Sequence[Path], to: Destination) -> str:
+        """The command line that removes it again, whether it was resumed or not; `files` are what is written."""
+        return f"rm {shlex.join(map(str, files))}"
+
 
 def messages_of(
     api: str, conversation: Conversation, model: str, definitions: Sequence[Definition]
@@ -126,9 +131,21 @@ def messages_of(
     asked = (*conversation, user("Continue.")) if ended else conversation
     request = Request(model=model, conversation=asked, definitions=tuple(definitions))
     body = APIS[api].encode(request).body
-    messages = next(body[key] for key in ("messages", "input", "contents") if key in body)
+    messages = body[_messages_in(body)]
     assert isinstance(messages, list)
     return messages[:-1] if ended else messages
+
+
+def conversation_of(api: str, messages: Sequence[dict[str, Any]]) -> Conversation:
+    """Messages of an API as the conversation that they say."""
+    codec = APIS[api]
+    key = _messages_in(codec.encode(Request("a-model", (user("Hello."),))).body)
+    said: Conversation = codec.read_request({key: list(messages)}, model="a-model").conversation
+    return said
+
+
+def _messages_in(body: Mapping[str, Any]) -> str:
+    return next(key for key in ("messages", "input", "contents") if key in body)
 
 
 def provider_of(model: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from hashlib import blake2s
+from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -67,20 +68,32 @@ def history_of(
     return Told(tuple(history.items), {**history.left_out, **agents})
 
 
-def one_session(events: list[ev.AnyEvent], wanted: str = "") -> tuple[str | None, list[ev.AnyEvent]]:
-    """The session whose id begins with `wanted`, or the only one that is no sub-agent's, and its events."""
+def one_session(
+    events: list[ev.AnyEvent], wanted: str = "", id: str | None = None
+) -> tuple[str | None, list[ev.AnyEvent]]:
+    """The session whose id begins with `wanted`, or the only one that is no sub-agent's, and its events.
+
+    An `id`, or its beginning, must be that of a session.
+    """
     started = [event for event in events if isinstance(event, ev.SessionStarted)]
     agents = {one.session for one in started if one.parent_session is not None and one.parent_session != one.session}
     mains = dict.fromkeys(event.session for event in events if event.stream == "main")
     mains = mains or dict.fromkeys(event.session for event in events)  # the log of a sub-agent alone
     ids = [id for id in mains if id not in agents] or list(mains)
-    named: list[str | None] = [id for id in mains if wanted and id is not None and id.startswith(wanted)]
+    begins = id or wanted
+    named: list[str | None] = [one for one in mains if begins and one is not None and one.startswith(begins)]
+    if id is not None and not named:
+        raise LogError(f"no session here has an id that begins with {id!r}: there are {_some(mains)}")
     meant = named or ids
     if len(meant) > 1:
         what = repr(wanted) if wanted else "this"
-        raise LogError(f"{what} means {len(meant)} sessions: name one of {', '.join(map(str, meant[:9]))}")
+        raise LogError(f"{what} means {len(meant)} sessions: name one of {_some(meant)}")
     session = meant[0] if meant else None
     return session, [event for event in events if event.session == session]
+
+
+def _some(ids: Iterable[str | None]) -> str:
+    return ", ".join(map(str, islice(ids, 9)))
 
 
 def _stream_of(events: Iterable[ev.AnyEvent]) -> str:

@@ -13,6 +13,7 @@ import posixpath
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from dragoman.dialects.translation import WHOLE, Lost, Respoken, Translation, Wa
 from dragoman.errors import LogError, nearest
 from dragoman.logs.base.format import LogFormat, Places
 from dragoman.logs.base.reading import read, recognise
-from dragoman.logs.base.writing import Agent, Destination, SessionWriter, messages_of
+from dragoman.logs.base.writing import Agent, Destination, SessionWriter, conversation_of, messages_of
 from dragoman.model import (
     AnyEvent,
     AnyPart,
@@ -42,12 +43,14 @@ from dragoman.model import (
     TextPart,
     ThinkingPart,
     Unreadable,
+    UserSaid,
     operations as op,
 )
 from dragoman.model.token_estimate import BYTES_PER_TOKEN, estimated_tokens
 from dragoman.registry import FORMATS
 
 from .agents import SubAgent, renamed, starting_calls, sub_agents
+from .checking import difference
 from .conversation import AGENTS, history_of, one_session
 from .folding import calls_of, fold_points, folded
 
@@ -69,6 +72,8 @@ class Ported(msgspec.Struct, frozen=True):
     content: bytes
     resume: str
     """The command that resumes it."""
+    remove: str
+    """The command that removes it again, also after it was resumed."""
     version: str
     """The version of the client whose words and files these are."""
     messages: int
@@ -140,6 +145,7 @@ def port(
     *,
     to: str,
     source: str | None = None,
+    id: str | None = None,
     folder: str | None = None,
     version: str | None = None,
     model: str | None = None,
@@ -151,11 +157,11 @@ def port(
 ) -> Ported:
     """A session, which is a log file or its events, as a session of the client `to`.
 
-    `source` is the client that wrote it: for a file it is found by what the file holds, for events it must be named. A
-    file that holds several sessions is refused. `folder` is where the new session works, by default where the old one
-    did. The `version` and the `model` (or a `family` of models) decide which tools the client offers. With a `budget`
-    in tokens, older turns are folded into a summary until the rest fits. `with_agents` writes the conversations of
-    sub-agents too, for clients that keep them. Nothing is written to disk before `Ported.place`.
+    `source` is the client that wrote it: for a file it is found by what the file holds, for events it must be named. Of
+    several sessions the beginning of an `id` says which one is meant. `folder` is where the new session works, by
+    default where the old one did. The `version` and the `model` (or a `family` of models) decide which tools the client
+    offers. With a `budget` in tokens, older turns are folded into a summary until the rest fits. `with_agents` writes
+    the conversations of sub-agents too, for clients that keep them. Nothing is written to disk before `Ported.place`.
     """
     if isinstance(session, str | Path):
         source = source or recognise(session)[0].name
@@ -163,7 +169,7 @@ def port(
     elif source is None:
         raise LogError("events do not say which client wrote them: name it with source=")
     read_events = list(session)
-    _, events = one_session(read_events)
+    chosen, events = one_session(read_events, id=id)
     told = history_of(events, FORMATS[source].dialect, writer=FORMATS[to].writer() if source == to else None)
     if not told.conversation:
         raise LogError("the session holds no messages to continue from")
@@ -175,7 +181,7 @@ def port(
         source=source,
         folder=folder or began,
         began=began,
-        agents=_agents_in(read_events, source) if with_agents else (),
+        agents=_agents_in(read_events, source, chosen) if with_agents else (),
         left_out=told.left_out,
         version=version,
         model=model,
@@ -260,15 +266,17 @@ def ported(
             lost += of_agent.new.lost
             placing.write(agent, messages_of(writer.api, said[-1], destination.model, offered))
         destination = msgspec.structs.replace(destination, agents=tuple(placing.agents))
+    path, beside = writer.path(destination), writer.beside(messages, destination)
     result = Ported(
         client=to,
         id=destination.id,
         folder=destination.folder,
         home=destination.home,
-        path=writer.path(destination),
+        path=path,
         content=writer.written(messages, destination),
-        beside=writer.beside(messages, destination),
+        beside=beside,
         resume=writer.resume(destination),
+        remove=writer.remove([destination.home / one for one in (path, *beside)], destination),
         version=destination.version,
         messages=len(messages),
         tokens=tokens,
@@ -276,7 +284,8 @@ def ported(
         lost=(*lost, *new.lost),
         left_out={**(left_out or {}), **own, **_media_left_out(new.conversation, writer)},
     )
-    _checked(result, [Request(destination.model, one, offered) for one in said], writer.api, destination.agents)
+    _offered([Request(destination.model, one, offered) for one in said], writer.api, to)
+    _read_back(result, messages, writer.api, destination.agents)
     return result
 
 
@@ -381,13 +390,26 @@ def _portable(conversation: Conversation, dialect: str, maker: str | None) -> tu
         left_out.update(kind for kind in kinds if kind is not None)
         parts = tuple(part for part, kind in zip(item.parts, kinds, strict=True) if kind is None)
         if not is_own:
-            parts = tuple(_without_signature(part) for part in parts)
+            parts = _apart([_without_signature(part) for part in parts])
         if parts:
             made_by = item.provenance
             if item.role == "assistant" and (made_by is None or made_by.dialect is None):
                 made_by = msgspec.structs.replace(made_by or Provenance("a log"), dialect=dialect)
             items.append(msgspec.structs.replace(item, parts=parts, provenance=made_by))
     return tuple(items), dict(left_out)
+
+
+def _apart(parts: list[AnyPart]) -> tuple[AnyPart, ...]:
+    """The same parts, where some clients and APIs join texts of one reply to a single word.
+
+    A text that goes on in the middle of a sentence stays as it is: providers divide texts at what they cite.
+    """
+    for place, (part, after) in enumerate(pairwise(parts)):
+        if isinstance(part, TextPart) and isinstance(after, TextPart):
+            ends, begins = part.text[-1:], after.text[:1]
+            if ends and not ends.isspace() and (begins.isalnum() or begins in tuple("`*#-[(<{\"'")):
+                parts[place] = msgspec.structs.replace(part, text=f"{part.text}\n")
+    return tuple(parts)
 
 
 def _without_signature(part: AnyPart) -> AnyPart:
@@ -441,28 +463,41 @@ def _read_as(source: str) -> Dialect:
     return dialect
 
 
-def _checked(ported: Ported, requests: Sequence[Request], api: str, agents: Sequence[Agent]) -> None:
-    """Reads back what was written: a client that resumes with half a history says nothing about it."""
+def _offered(requests: Sequence[Request], api: str, client: str) -> None:
+    """No call is of a tool that the client does not offer."""
     for request in requests:
         wrong = next((one for one in APIS[api].validate(request) if one.accepted), None)
         if wrong is not None:
-            raise LogError(f"the session for {ported.client} would have a call that the client does not offer: {wrong}")
+            raise LogError(f"the session for {client} would have a call that the client does not offer: {wrong}")
+
+
+def _read_back(ported: Ported, messages: Sequence[dict[str, Any]], api: str, agents: Sequence[Agent]) -> None:
+    """Reads what was written: a client that resumes with half a history says nothing about it."""
     dialect = FORMATS[ported.client].dialect
     with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
         files = [_copied(Path(folder), path, content) for path, content in ported.contents]
-        events = [list(read(file, ported.client)) for file in files if not file.name.endswith(".meta.json")]
+        events = [
+            [_by_user(event) for event in read(file, ported.client)]
+            for file in files
+            if not file.name.endswith(".meta.json")
+        ]
     bad = next((event for mine in events for event in mine if isinstance(event, Unreadable)), None)
     if bad is not None:
         raise LogError(f"the session written for {ported.client} cannot be read back: {bad.reason}")
-    _same_calls(ported.client, requests[0], history_of(events[0], dialect).conversation)
+    _same(ported.client, api, messages, history_of(events[0], dialect).conversation)
     found = sub_agents(
         (event for mine in events for event in mine),
         ported.id,
         lambda mine, stream: history_of(mine, dialect, stream).conversation,
     )
     by_id = {(one.id, one.call_id): one.conversation for one in found}
-    for agent, request in zip(agents, requests[1:], strict=True):
-        _same_calls(ported.client, request, by_id.get((agent.id, agent.call_id), ()))
+    for agent in agents:
+        _same(ported.client, api, agent.messages, by_id.get((agent.id, agent.call_id), ()))
+
+
+def _by_user(event: AnyEvent) -> AnyEvent:
+    """What was written in the user's name is read as theirs, even if it looks like words of the client."""
+    return msgspec.structs.replace(event, by="user") if isinstance(event, UserSaid) else event
 
 
 def _copied(folder: Path, path: PurePosixPath, content: bytes) -> Path:
@@ -472,14 +507,10 @@ def _copied(folder: Path, path: PurePosixPath, content: bytes) -> Path:
     return file
 
 
-def _same_calls(client: str, request: Request, again: Conversation) -> None:
-    wanted = [call.id for call in calls_of(request.conversation)]
-    found = [call.id for call in calls_of(again)]
-    if found != wanted or not again:
-        raise LogError(
-            f"the session written for {client} reads back with {len(found)} calls, not {len(wanted)}; "
-            "nothing was put in place"
-        )
+def _same(client: str, api: str, messages: Sequence[dict[str, Any]], again: Conversation) -> None:
+    wrong = difference(conversation_of(api, messages), again)
+    if wrong is not None:
+        raise LogError(f"the session written for {client} reads back with {wrong}; nothing was put in place")
 
 
 def _first_words(agent: SubAgent) -> str:
@@ -487,6 +518,6 @@ def _first_words(agent: SubAgent) -> str:
     return "\n".join(part.text for part in first.parts if isinstance(part, TextPart))
 
 
-def _agents_in(events: Iterable[AnyEvent], source: str) -> tuple[SubAgent, ...]:
+def _agents_in(events: Iterable[AnyEvent], source: str, session: str | None) -> tuple[SubAgent, ...]:
     dialect = FORMATS[source].dialect
-    return sub_agents(events, None, lambda mine, stream: history_of(mine, dialect, stream).conversation)
+    return sub_agents(events, session, lambda mine, stream: history_of(mine, dialect, stream).conversation)

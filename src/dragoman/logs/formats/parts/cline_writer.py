@@ -9,10 +9,11 @@ from __future__ import annotations
 import datetime
 import json
 import secrets
+import shlex
 import string
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
@@ -42,6 +43,9 @@ class ClineWriter(SessionWriter):
 
     def resume(self, to: Destination) -> str:
         return f"cline --id {to.id}"
+
+    def remove(self, files: Sequence[Path], to: Destination) -> str:
+        return f"rm -r {shlex.quote(str(to.home / to.id))}"  # the client adds files of its own
 
     def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
         blocks = [block for block in record["content"] if block["type"] in ("thinking", "redacted_thinking")]

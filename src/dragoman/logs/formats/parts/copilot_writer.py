@@ -7,9 +7,10 @@ tool ended.
 from __future__ import annotations
 
 import json
+import shlex
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dragoman.logs.base.writing import Destination, SessionWriter, lines, moments, stamp
@@ -29,6 +30,9 @@ class CopilotWriter(SessionWriter):
 
     def path(self, to: Destination) -> PurePosixPath:
         return PurePosixPath(to.id, "events.jsonl")
+
+    def remove(self, files: Sequence[Path], to: Destination) -> str:
+        return f"rm -r {shlex.quote(str(to.home / to.id))}"  # the client adds files of its own
 
     def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
         kept = {name: record["data"][name] for name in _THOUGHT if name in record["data"]}

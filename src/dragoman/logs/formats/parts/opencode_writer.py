@@ -61,6 +61,10 @@ class OpencodeWriter(SessionWriter):
         imports = [f"opencode import {shlex.quote(str(to.home / file))}" for file in files]
         return " && ".join((*imports, f"opencode -s {to.id}"))
 
+    def remove(self, files: Sequence[Path], to: Destination) -> str:
+        deletes = [f"opencode session delete {id}" for id in (to.id, *(agent.id for agent in to.agents))]
+        return "; ".join((super().remove(files, to), *deletes))  # the import has copied the files
+
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
         return _session(messages, to, to.id, None)
 
