@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from dragoman import engine
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.engine import models
 from dragoman.environment import child_environment
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
 @click.option(
     "--token-env", metavar="VARIABLE", help="The variable with the token that clients must send; else one is made."
 )
+@click.option(
+    "--web", is_flag=True, help="Search the web and fetch pages here, where the model's provider does not do it."
+)
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Refuse requests after this.")
 @click.option(
     "--no-record", is_flag=True, help="Keep nothing on disk: no record of sessions, and nothing that a restart needs."
@@ -68,6 +72,7 @@ def command(
     port: int,
     words: Literal["model", "client"],
     token_env: str | None,
+    web: bool,
     max_cost: float | None,
     no_record: bool,
     watch: bool,
@@ -99,6 +104,7 @@ def command(
         words=words,
         folder=configuration.data_dir / "gateway" if configuration.settings.record and not no_record else None,
         max_cost=Decimal(str(min(limits))) if limits else None,
+        web=_web(console, configuration) if web else None,
         watch=_shown(console, as_json=as_json) if watch else None,
         warn=console.warn,
     )
@@ -134,6 +140,14 @@ def _token(variable: str | None) -> str:
     if not token:
         raise ConfigError(f"the environment variable {variable} has no token in it")
     return token
+
+
+def _web(console: Console, configuration: Configuration) -> gateway.OwnWeb:
+    """What searches the web and fetches pages here, as the settings have it."""
+    reaching = engine.web_for(configuration)
+    if not reaching.can_search:
+        console.note("Pages are fetched here, but nothing searches: set search.backend (dragoman config).")
+    return gateway.OwnWeb(reaching)
 
 
 def _check(named: str, configuration: Configuration) -> None:

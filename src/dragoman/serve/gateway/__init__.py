@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .clients import CLIENTS as CLIENTS, Client as Client
     from .routes import Route as Route, Routes as Routes, read_models as read_models, read_route as read_route
     from .server import Exchanged as Exchanged, Gateway as Gateway, Watch as Watch
+    from .web import OwnWeb as OwnWeb
     from .words import Words as Words
 else:
     __all__, __getattr__ = door(
@@ -18,6 +19,7 @@ else:
             "clients": ("CLIENTS", "Client"),
             "routes": ("Route", "Routes", "read_models", "read_route"),
             "server": ("Exchanged", "Gateway", "Watch"),
+            "web": ("OwnWeb",),
             "words": ("Words",),
         },
     )

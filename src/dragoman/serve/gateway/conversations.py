@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 
 from dragoman.apis import Lowering
-from dragoman.model import CallPart, Conversation, Message, Reply
+from dragoman.model import CallPart, Conversation, Message, NativeResult, Reply
 
 _BASE: Final = re.compile(r"call_([0-9a-f]{12})[0-9a-f]{8}(?=_)")
 _REMEMBERED: Final = 4096
@@ -37,6 +37,8 @@ class Kept(msgspec.Struct, frozen=True):
     """What undoes, on the calls, what was done to the schemas of the tools."""
     seen: frozenset[str] = frozenset()
     """The files the client had read or written when the reply came, which decides what it reads first."""
+    answers: dict[str, NativeResult] = {}
+    """The results of calls that the gateway made itself, by the ids that a client would know them by."""
 
     @property
     def reply(self) -> Reply:

@@ -166,7 +166,7 @@ class Walk:
             if self._open is not None and self._open.kept.base == kept.base:
                 return  # the next step of the same reply
             self._close()
-            groups = self._words.groups(kept.reply, kept.base, kept.lowering, kept.seen)
+            groups = self._words.groups(kept.reply, kept.base, kept.lowering, kept.seen, kept.answers)
             self._open = _Open(kept, groups)
             return
         self._close()

@@ -36,6 +36,7 @@ from dragoman.model import (
     MediaPart,
     Message,
     NativeCall,
+    NativeResult,
     ProviderDefinition,
     RefusalChunk,
     RefusalPart,
@@ -58,7 +59,8 @@ from .memory import Memory
 from .recording import About, Recording
 from .requests import Prepared, Walk
 from .routes import Routes
-from .words import Words
+from .web import OwnWeb
+from .words import Group, Words
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -119,6 +121,8 @@ class _Sent(msgspec.Struct):
 class Gateway:
     """One server. `words="client"` leaves the client's tools as they are and translates the API alone."""
 
+    _runner: web.AppRunner | None
+
     def __init__(
         self,
         routes: Routes,
@@ -127,21 +131,25 @@ class Gateway:
         words: Literal["model", "client"] = "model",
         folder: Path | None = None,
         max_cost: Decimal | None = None,
+        web: OwnWeb | None = None,
         watch: Watch | None = None,
         warn: Callable[[str], None] = GATEWAY.warning,
     ) -> None:
-        """`folder` is where replies and sessions are kept; without it, nothing is written to disk."""
+        """`folder` is where replies and sessions are kept; without it, nothing is written to disk.
+
+        `web` does what the client's own provider would have done on the web, where the model's provider does not.
+        """
         self.routes, self.token, self._words_of = routes, token, words
         self._conversations, self._memory = Conversations(folder, warn), Memory()
         self._recording = None if folder is None else Recording(folder / "sessions", warn)
-        self._max_cost, self._watch = max_cost, watch
+        self._max_cost, self._web, self._watch = max_cost, web, watch
         self.cost = Decimal(0)
         self._engines: dict[str, tuple[Engine, str]] = {}
         self._known: dict[bytes, Words] = {}
         self._servers: dict[str, ServerSide] = {
             name: cast("Api", APIS[name]).server() for name in sorted(APIS.built_in)
         }
-        self._runner: web.AppRunner | None = None
+        self._runner = None
         self.port = 0
 
     # ── life ───────────────────────────────────────────────────────────────
@@ -171,6 +179,8 @@ class Gateway:
             close = getattr(engine, "close", None)
             if close is not None:
                 await close()
+        if self._web is not None:
+            await self._web.close()
 
     # ── one request ────────────────────────────────────────────────────────
 
@@ -325,6 +335,9 @@ class Gateway:
             base = self._conversations.new_base(sent.session)
             lowering = engine.lowering(asked)
             groups = words.groups(reply, base, lowering, prepared.seen)
+            answers = await self._done_here(words, groups)
+            if answers:
+                groups = words.groups(reply, base, lowering, prepared.seen, answers)
             calls = words.next(groups, {})
             sent.calls = tuple(call.name for call in calls)
             if groups and not calls:  # nothing of it can be done by the client
@@ -334,7 +347,7 @@ class Gateway:
                 asked = msgspec.structs.replace(asked, conversation=more)
                 continue
             if calls:
-                self._conversations.add(Kept(base, (*hidden, reply), lowering, prepared.seen))
+                self._conversations.add(Kept(base, (*hidden, reply), lowering, prepared.seen, answers))
             finish = FinishReason.CALLS if calls else reply.finish
             parts = (*said, *(CallPart(call) for call in calls))
             return Reply(parts, finish, usage=usage)
@@ -361,6 +374,14 @@ class Gateway:
             self._recording.replied(sent.session, asked, reply, about)
         return reply
 
+    async def _done_here(self, words: Words, groups: Sequence[Group]) -> dict[str, NativeResult]:
+        """The results of what the gateway does itself, by the ids of the calls."""
+        if self._web is None:
+            return {}
+        ours = [(group, group.here) for group in groups if group.here is not None]
+        outcomes = await asyncio.gather(*(self._web.outcomes(call) for _, call in ours))
+        return {call.id: words.answered(group, outcome) for (group, call), outcome in zip(ours, outcomes, strict=True)}
+
     def _engine(self, named: str) -> tuple[Engine, str]:
         if named not in self._engines:
             self._engines[named] = cast("tuple[Engine, str]", engine_for(named))
@@ -385,6 +406,7 @@ class Gateway:
         key = hashed.digest()
         words = self._known.get(key)
         if words is None:
+            hosted = _hosted(read.definitions, engine, model)
             words = Words(
                 read.definitions,
                 client=None if target is None else dialect,
@@ -394,7 +416,8 @@ class Gateway:
                 reads_pictures=client is not None and client.reads_pictures,
                 agent=None if client is None else client.agent,
                 reader=dialect,
-                hosted=_hosted(read.definitions, engine, model),
+                hosted=hosted,
+                here=_done_here(read.definitions, hosted, self._web),
             )
             if len(self._known) >= 64:
                 self._known.clear()
@@ -531,6 +554,17 @@ def _hosted(offered: Sequence[Definition], engine: Engine, model: str) -> dict[s
             if own is not None:
                 found[row.id] = own.define()
     return found
+
+
+def _done_here(
+    offered: Sequence[Definition], hosted: Mapping[str, ProviderDefinition], web: OwnWeb | None
+) -> frozenset[type[op.Operation]]:
+    """What the client's provider would do on the web, the model's does not, and the gateway can."""
+    if web is None:
+        return frozenset()
+    theirs = [one.id for one in offered if isinstance(one, ProviderDefinition) and one.id not in hosted]
+    rows = [row for id in theirs if (row := provider_tool(id))]
+    return frozenset(operation for row in rows for operation in row.operations) & web.operations
 
 
 def _fitted(read: Request, engine: Engine, model: str) -> Request:

@@ -6,7 +6,8 @@ Rules:
 - A call of the model that becomes several of the client's is given to it one at a time, after the files it changes
   were read through the client's own tools and every change was tried on them. So a patch that does not fit changes
   nothing. The results are answered as the one result of the call.
-- Nothing is run here, and no file of the client is opened here.
+- Nothing is run here, and no file of the client is opened here. Calls of the `here` tools are run by the gateway, if
+  that was asked for (`web`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.apis import Lowering, found_tools
-from dragoman.dialects import Dialect
+from dragoman.dialects import Dialect, provider_tool
 from dragoman.dialects.translation import IN_SHELL, KnownFiles, Translated, Translation, outcome_from
 from dragoman.errors import ToolError, Unspeakable
 from dragoman.model import (
@@ -39,6 +40,7 @@ from dragoman.model import (
 from dragoman.tools.workspace import edited
 
 from .jobs import speaker
+from .web import spoken
 
 _WORD: Final = re.compile(r"[\w-]+")
 _OTHERWISE: Final = "Some tools have other names here than in the instructions above:"
@@ -61,7 +63,9 @@ class Group(msgspec.Struct, frozen=True):
     reads: tuple[Translated, ...] = ()
     """Reads of files that are made first, one call each."""
     answer: NativeResult | None = None
-    """What the model is told at once: the client cannot do this."""
+    """What the model is told at once: the client cannot do this, or it was done by the gateway."""
+    here: Call | None = None
+    """What the gateway does itself."""
 
 
 class Words:
@@ -79,8 +83,12 @@ class Words:
         agent: str | None = None,
         reader: Dialect | None = None,
         hosted: Mapping[str, ProviderDefinition] = {},
+        here: frozenset[type[op.Operation]] = frozenset(),
     ) -> None:
-        """`hosted` are tools of the model's provider by the ids of those of the client's provider."""
+        """`hosted` are tools of the model's provider by the ids of those of the client's provider.
+
+        `here` is what the gateway does itself of what the client's provider would have done.
+        """
         self._client, self._model, self._reads_first = client, model, reads_first
         self._reads_pictures, self._agent = reads_pictures, agent
         self.folder = folder
@@ -88,14 +96,21 @@ class Words:
         self.names: dict[str, str] = {}
         """A tool of the client → the tool of the model's vocabulary that stands for it."""
         theirs = [one for one in offered if isinstance(one, ProviderDefinition)]
-        self.left_out = tuple(one.name or one.wire_type for one in theirs if one.id not in hosted)
-        """Tools that the client's provider would run and the model's has not."""
         own = [one for one in offered if not isinstance(one, ProviderDefinition)]
+        said = spoken(here, model, [str(one.name) for one in own])
+        self._here = {str(definition.name): (definition, dialect) for definition, dialect in said}
+        own_web = [definition for definition, _ in said]
+        left_out = [one for one in theirs if one.id not in hosted and not (said and _is_done(one, here))]
+        self.left_out = tuple(one.name or one.wire_type for one in left_out)
+        """Tools that the client's provider would run, and neither the model's nor the gateway."""
         self._passed_names = {_full_name(one): joined(one.namespace, one.name) for one in own}
         """Tools of the client → the names under which they are passed through."""
         self._files = KnownFiles()
         if client is None or model is None:
-            self.definitions: tuple[Definition, ...] = (*(_called(one, str(one.name)) for one in own), *hosted.values())
+            self.definitions: tuple[Definition, ...] = (
+                *(_called(one, str(one.name)) for one in (*own, *own_web)),
+                *hosted.values(),
+            )
             self.passed = tuple(map(_full_name, own))
             self.reader = reader
             """The vocabulary in which the model's calls are read for the record."""
@@ -107,7 +122,7 @@ class Words:
         passed = [one for one in own if _full_name(one) not in self.names]
         self.passed = tuple(map(_full_name, passed))
         # A model that knows a name calls the tool as it learnt it: another tool of that name gets a new one.
-        known = taken | {one.name for one in model.steering}
+        known = taken | {one.name for one in model.steering} | {*self._here}
         self._passed: dict[tuple[str | None, str], str] = {}
         """The namespace and the name under which a tool of the client is offered → its own name."""
         for one in passed:
@@ -118,7 +133,11 @@ class Words:
         renamed = [_called(one, new_name) for one, (_, new_name) in zip(passed, self._passed, strict=True)]
         self.reader = model.knowing(functions=tuple(name for _, name in self._passed))
         # As the clients themselves offer them: a strict schema would ask for every parameter.
-        self.definitions = (*(_called(one, str(one.name)) for one in new), *renamed, *hosted.values())
+        self.definitions = (
+            *(_called(one, str(one.name)) for one in (*new, *own_web)),
+            *renamed,
+            *hosted.values(),
+        )
         self._nulls = {str(one.name): _nullable(one) for one in own}
         relaxed = [_relaxed(one, self._nulls[str(one.name)]) for one in own]
         speaks = self._speaker = speaker(model.only({*map(_full_name, new)}))
@@ -181,13 +200,34 @@ class Words:
 
     # ── from the model to the client ───────────────────────────────────────
 
-    def groups(self, reply: Reply, base: str, lowering: Lowering, seen: frozenset[str]) -> tuple[Group, ...]:
-        """What a client is given for the calls of a reply; `seen` are the files that it has read or written."""
-        ours = [call for call in reply.calls if call.executed_by is ExecutedBy.CLIENT]
-        return tuple(self._group(lowering.call(call), f"{base}_{place}", seen) for place, call in enumerate(ours))
+    def groups(
+        self,
+        reply: Reply,
+        base: str,
+        lowering: Lowering,
+        seen: frozenset[str],
+        answers: Mapping[str, NativeResult] = {},
+    ) -> tuple[Group, ...]:
+        """What a client is given for the calls of a reply; `seen` are the files that it has read or written.
 
-    def _group(self, native: NativeCall, id: str, seen: frozenset[str]) -> Group:
+        `answers` are the results of calls that the gateway has made itself, by the ids that they have here.
+        """
+        ours = [call for call in reply.calls if call.executed_by is ExecutedBy.CLIENT]
+        return tuple(
+            self._group(lowering.call(call), f"{base}_{place}", seen, answers) for place, call in enumerate(ours)
+        )
+
+    def answered(self, group: Group, outcomes: Sequence[out.Outcome]) -> NativeResult:
+        """What the model is told of a call that the gateway has made itself."""
+        assert group.here is not None
+        _, dialect = self._here[group.native.name]
+        return _answering(dialect.write_result(group.here, outcomes), group.native)
+
+    def _group(self, native: NativeCall, id: str, seen: frozenset[str], answers: Mapping[str, NativeResult]) -> Group:
         call = msgspec.structs.replace(native, id=id)
+        if id in answers or (native.name in self._here and native.namespace is None):
+            dialect = self._here[native.name][1] if native.name in self._here else None
+            return Group(native, (), answer=answers.get(id), here=None if dialect is None else dialect.read_call(call))
         if self._to_client is None or self._model is None:
             return Group(native, (call,))
         theirs = self._passed.get((native.namespace, native.name))
@@ -402,6 +442,11 @@ def _kind_schema(definition: FunctionDefinition, dialect: Dialect) -> dict[str, 
             if value == "kind" and (schema := definition.parameters.get("properties", {}).get(name)) is not None:
                 return dict(schema)
     return None
+
+
+def _is_done(tool: ProviderDefinition, here: frozenset[type[op.Operation]]) -> bool:
+    row = provider_tool(tool.id)
+    return row is not None and bool(row.operations & here)
 
 
 def joined(namespace: str | None, name: str) -> str:

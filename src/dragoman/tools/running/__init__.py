@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         enclosure_in as enclosure_in,
         honoured_in as honoured_in,
         outcome_of as outcome_of,
+        perform as perform,
         run_operation as run_operation,
     )
     from .planned import planned_changes as planned_changes, shown_change as shown_change
@@ -19,7 +20,14 @@ else:
     __all__, __getattr__ = door(
         __name__,
         {
-            "operation_runner": ("NOT_HONOURED", "enclosure_in", "honoured_in", "outcome_of", "run_operation"),
+            "operation_runner": (
+                "NOT_HONOURED",
+                "enclosure_in",
+                "honoured_in",
+                "outcome_of",
+                "perform",
+                "run_operation",
+            ),
             "planned": ("planned_changes", "shown_change"),
         },
     )
