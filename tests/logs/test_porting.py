@@ -389,7 +389,7 @@ def test_texts_of_one_reply_stay_apart(to: str, tmp_path: Path) -> None:
     said = Reply((TextPart("Done."), TextPart("Nothing more to do.")), provenance=made_by)
     done = ported((user("Do it."), said), to=to, folder="/w", places=Places(tmp_path))
     texts = [part.text for item in read_back(done, tmp_path) for part in item.parts if isinstance(part, TextPart)]
-    assert " ".join(texts).split() == "Do it. Done. Nothing more to do.".split()
+    assert " ".join(" ".join(texts).split()) == "Do it. Done. Nothing more to do."
 
 
 @pytest.mark.parametrize(
