@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.model import Page, PagesOutcome
 from dragoman.serve.gateway import Exchanged, Gateway, OwnWeb
-from dragoman.tools.web.web import Web
+from dragoman.tools import Web
 from tests.engine.loopback import Turn, loopback
 
 from .test_gateway import TOKEN, gateway

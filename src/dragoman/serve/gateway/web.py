@@ -7,15 +7,11 @@ touches the client's machine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.model import Call, Definition, ExecutedBy, Failure, operations as op, outcomes as out
-from dragoman.tools import Context
+from dragoman.tools import Context, Web
 from dragoman.tools.running import perform
-
-if TYPE_CHECKING:
-    from dragoman.tools.web.web import Web
 
 
 class OwnWeb:
@@ -36,8 +32,6 @@ class OwnWeb:
         """What a call gave, one outcome for each of its operations."""
         if call.failure is not None or not call.operations:
             return (call.failure or Failure("failed", "the call says nothing to do"),)
-        from dragoman.tools.web.web import Web
-
         context = Context(provides={Web: self._web})
         able = self.operations
         return tuple(
@@ -48,6 +42,7 @@ class OwnWeb:
         )
 
     async def close(self) -> None:
+        """Closes the connections."""
         await self._web.close()
 
 

@@ -45,7 +45,7 @@ class ClineWriter(SessionWriter):
         return f"cline --id {to.id}"
 
     def remove(self, files: Sequence[Path], to: Destination) -> str:
-        return f"rm -r {shlex.quote(str(to.home / to.id))}"  # the client adds files of its own
+        return f"rm -r {shlex.quote(str(to.home / to.id))}"  # 3.0.65 adds files of its own
 
     def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
         blocks = [block for block in record["content"] if block["type"] in ("thinking", "redacted_thinking")]

@@ -32,7 +32,7 @@ class CopilotWriter(SessionWriter):
         return PurePosixPath(to.id, "events.jsonl")
 
     def remove(self, files: Sequence[Path], to: Destination) -> str:
-        return f"rm -r {shlex.quote(str(to.home / to.id))}"  # the client adds files of its own
+        return f"rm -r {shlex.quote(str(to.home / to.id))}"  # 1.0.102 adds files of its own
 
     def thoughts(self, record: dict[str, Any]) -> list[dict[str, Any]]:
         kept = {name: record["data"][name] for name in _THOUGHT if name in record["data"]}
