@@ -783,6 +783,22 @@ def test_values_that_make_no_sense_are_refused(knob: str) -> None:
         ToolPolicy(**{knob: 0})
 
 
+@pytest.mark.parametrize(
+    "kind, field", [(kind, field) for kind in (ToolPolicy, Approval, Retry) for field in kind.__struct_fields__]
+)
+def test_a_value_of_another_type_is_refused_with_the_name_of_its_field(kind: Any, field: str) -> None:
+    given = {"verdict": "ask"} if kind is Approval else {}
+    with pytest.raises(TypeError, match=f"^{kind.__name__}: {field} must be .*, not <object "):
+        kind(**{**given, field: object()})
+
+
+def test_rules_by_the_name_of_a_tool_are_refused_before_the_first_call() -> None:
+    with pytest.raises(TypeError, match=r"approval must be tuple\[Approval, \.\.\.\], not \{'x': 'ask'\}"):
+        ToolPolicy(approval={"x": "ask"})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"verdict must be Literal\['deny', 'ask', 'allow'\], not 'alow'"):
+        Approval("alow")  # type: ignore[arg-type]
+
+
 def test_a_policy_is_read_from_sections_later_ones_over_earlier() -> None:
     read = ToolPolicy.read({"max_iterations": 5, "timeout": 9}, {"timeout": 4, "retry": {"times": 1}})
     assert read == ToolPolicy(max_iterations=5, timeout=4, retry=Retry(times=1))

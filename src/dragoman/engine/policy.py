@@ -5,8 +5,11 @@ Rule: every knob is data, is read in one place, and acts: the test of each fails
 
 from __future__ import annotations
 
+import re
+import reprlib
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -20,6 +23,25 @@ if TYPE_CHECKING:
 
 OnError = Literal["continue", "abort", "retry"]
 Where = Literal["auto", "native", "local"]
+
+_fields = cache(msgspec.structs.fields)
+
+
+def check_types(value: msgspec.Struct) -> None:
+    """Raises a `TypeError` that names every field whose value is not of the declared type.
+
+    msgspec checks what it reads from settings, not what a program passes to the class.
+    """
+    problems = []
+    for field in _fields(type(value)):
+        given = getattr(value, field.name)
+        try:
+            msgspec.convert(given, field.type)
+        except msgspec.ValidationError:
+            declared = re.sub(r"(\w+\.)+(?=\w)|<class '|'>", "", str(field.type))
+            problems.append(f"{field.name} must be {declared}, not {reprlib.repr(given)}")
+    if problems:
+        raise TypeError(f"{type(value).__name__}: {'; '.join(problems)}")
 
 
 class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,6 +58,7 @@ class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest: float = 60.0
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.times < 0 or self.base < 0 or self.factor < 1 or not 0 <= self.jitter <= 1 or self.longest < 0:
             raise ValueError("a retry needs times ≥ 0, base ≥ 0, factor ≥ 1, jitter from 0 to 1 and longest ≥ 0")
 
@@ -53,6 +76,7 @@ class Approval(PolicyRule, frozen=True):
     def __post_init__(self) -> None:
         from dragoman.model import Kind, operations as op
 
+        check_types(self)
         known = {"kind": [str(kind) for kind in Kind], "operation": list(op.OPERATIONS)}
         for name, values in known.items():
             pattern = getattr(self, name)
@@ -108,6 +132,7 @@ class ToolPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A policy that holds as well: of two verdicts the stricter one, of two sets of tools what both allow."""
 
     def __post_init__(self) -> None:
+        check_types(self)
         problems = [
             f"{name} must be {least} or more, not {value}"
             for name, value, least in (
