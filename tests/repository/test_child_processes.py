@@ -48,9 +48,9 @@ PASSED_IN = {
 
 _MODULES = ("asyncio", "multiprocessing", "os", "pty", "subprocess")
 _STARTING = {name for names in (*_WITH_ENVIRONMENT.values(), *_OTHERS.values()) for name in names} | _LIBRARIES
-_MODULE = re.compile(rf"\b(?:{'|'.join(_MODULES)})\b")
-_NAME = re.compile(rf"\b(?:{'|'.join(sorted(_STARTING))})\b")
-_LIBRARY = re.compile("|".join(sorted(_LIBRARIES)))
+_CALLED = re.compile(
+    rf"\b(?:{'|'.join(_MODULES)})\s*\.\s*(?:{'|'.join(sorted(_STARTING))})\b|{'|'.join(sorted(_LIBRARIES))}"
+)
 _RENAMED = re.compile(
     rf"^\s*(?:import\b.*\b(?:{'|'.join(_MODULES)})\s+as\b|(?:import|from)\b.*\b(?:multiprocessing|pty)\b"
     r"|from\s+(?:asyncio|os|subprocess)\s+import\b)",
@@ -60,7 +60,7 @@ _RENAMED = re.compile(
 
 def may_start(text: str) -> bool:
     """Whether a module has the words of a call that starts a program; parsing every module takes seconds."""
-    return bool((_MODULE.search(text) and _NAME.search(text)) or _LIBRARY.search(text))
+    return bool(_CALLED.search(text))
 
 
 def started(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:

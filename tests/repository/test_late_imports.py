@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 SOURCE = Path(__file__).parents[2] / "src"
 MODULES = {
@@ -91,9 +91,20 @@ NOT_EVERYWHERE: Final = frozenset({"ctypes.wintypes", "fcntl", "msvcrt", "pwd", 
 """Modules that some systems do not have."""
 
 
+class Imports(NamedTuple):
+    """What is kept of a module; the trees of all of them would take hundreds of megabytes."""
+
+    at_the_top: tuple[ast.stmt, ...]
+    late: tuple[ast.stmt, ...]
+    homes: dict[str, str]
+    """Names at a door that are loaded when they are asked for, and the modules they come from."""
+
+
 @cache
-def tree(module: str) -> ast.Module:
-    return ast.parse(MODULES[module].read_text())
+def imports_of(module: str) -> Imports:
+    tree = ast.parse(MODULES[module].read_text())
+    at_the_top, late = (tuple(imports_in(tree, late=late)) for late in (False, True))
+    return Imports(at_the_top, late, homes(module, tree))
 
 
 def with_parents(module: str) -> set[str]:
@@ -101,10 +112,8 @@ def with_parents(module: str) -> set[str]:
     return {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
 
 
-@cache
-def homes(package: str) -> dict[str, str]:
-    """Names at a door that are loaded when they are asked for, and the modules they come from."""
-    nodes = ast.walk(tree(package)) if MODULES[package].name == "__init__.py" else ()
+def homes(package: str, tree: ast.Module) -> dict[str, str]:
+    nodes = ast.walk(tree) if MODULES[package].name == "__init__.py" else ()
     calls = [one for one in nodes if isinstance(one, ast.Call) and getattr(one.func, "id", None) == "door"]
     tables: list[dict[str, tuple[str, ...]]] = [ast.literal_eval(one.args[1]) for one in calls]
     return {name: f"{package}.{home}" for table in tables for home, names in table.items() for name in names}
@@ -125,8 +134,8 @@ def loaded_by(statement: ast.stmt, module: str) -> set[str]:
         inner = f"{origin}.{alias.name}"
         if inner in MODULES:
             found.add(inner)
-        elif origin in MODULES and alias.name in homes(origin):
-            found |= with_parents(homes(origin)[alias.name])
+        elif origin in MODULES and alias.name in imports_of(origin).homes:
+            found |= with_parents(imports_of(origin).homes[alias.name])
         elif origin == "dragoman.model":
             found.add(f"dragoman.model, for {alias.name}")  # which of its files is known to it alone
     return found
@@ -154,7 +163,7 @@ def imports_in(node: ast.AST, *, late: bool, inside: bool = False) -> Iterator[a
 @cache
 def loads(module: str) -> frozenset[str]:
     """What the imports at the top of a module load."""
-    return frozenset().union(*(loaded_by(statement, module) for statement in imports_in(tree(module), late=False)))
+    return frozenset().union(*(loaded_by(statement, module) for statement in imports_of(module).at_the_top))
 
 
 @cache
@@ -172,7 +181,7 @@ def loaded_with(module: str) -> frozenset[str]:
 def late_imports() -> Iterator[tuple[str, ast.stmt, set[str]]]:
     """Each import inside a function, with what it loads that its module has not loaded."""
     for module in sorted(MODULES):
-        for statement in imports_in(tree(module), late=True):
+        for statement in imports_of(module).late:
             yield module, statement, loaded_by(statement, module) - loaded_with(module)
 
 

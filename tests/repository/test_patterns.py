@@ -48,13 +48,19 @@ OURS = {
 _MATCHING = ("compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer", "template")
 
 
-_IMPORTS_RE = re.compile(r"^\s*(?:import|from)\b.*\bre\b", re.MULTILINE)
+# Parsing every module takes seconds: one whose patterns are all single texts without places gives no others.
+_TEXT = r"""[rb]*(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+_NEEDS_A_LOOK = re.compile(
+    rf"\bre\s*\.\s*(?:{'|'.join(_MATCHING)})\s*\(\s*(?!{_TEXT}\s*[,)])"
+    r"|^\s*(?:from\s+re\s+import|import\b.*\bre\s+as)\b",
+    re.MULTILINE,
+)
 
 
 def _called_with_patterns(path: Path) -> Iterator[int]:
     """The lines on which `re` is given something else than a constant."""
     text = path.read_text()
-    if not _IMPORTS_RE.search(text):  # parsing every module takes seconds
+    if not _NEEDS_A_LOOK.search(text):
         return
     tree = ast.parse(text)
     constants = _constants(tree)
