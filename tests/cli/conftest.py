@@ -25,6 +25,10 @@ class Answer(msgspec.Struct, frozen=True):
     out: str
     err: str = ""
 
+    @classmethod
+    def of(cls, done: subprocess.CompletedProcess[bytes]) -> Answer:
+        return cls(done.returncode, done.stdout.decode(), done.stderr.decode())
+
     @property
     def json(self) -> Any:
         return msgspec.json.decode(self.out)

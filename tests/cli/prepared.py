@@ -8,6 +8,7 @@ variables that Python itself reads, start a new one.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 _PROGRAM = """
@@ -65,7 +67,8 @@ while True:
     for number, file in enumerate(files):
         os.dup2(file, number)
     os.closerange(3, 256)
-    fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+    if os.isatty(2):
+        fcntl.ioctl(2, termios.TIOCSCTTY, 0)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
@@ -136,7 +139,7 @@ _origin: _Origin | None = None
 
 
 class PreparedProcess:
-    """`dragoman` in a process of its own, with a terminal as its standard error; like `subprocess.Popen`."""
+    """`dragoman` in a process of its own, whose terminal is its standard error, if that is one."""
 
     def __init__(self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], files: Sequence[int]) -> None:
         global _origin
@@ -159,3 +162,37 @@ class PreparedProcess:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+
+def is_for_python(name: str) -> bool:
+    """Whether Python reads a variable when it starts: it has no effect on a process that is forked."""
+    return name.startswith(("PYTHON", "LC_", "LANG"))
+
+
+def run(
+    words: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs `dragoman` to its end, with pipes as its standard streams; like `subprocess.run`."""
+    if any(map(is_for_python, environ)):
+        command = [sys.executable, "-m", "dragoman", *words]
+        return subprocess.run(command, cwd=cwd, env=environ, input=stdin, capture_output=True, check=False)
+    (taken, given), (out, told), (err, noted) = os.pipe(), os.pipe(), os.pipe()
+    try:
+        process = PreparedProcess(words, cwd, environ, (taken, told, noted))
+    finally:
+        for file in (taken, told, noted):
+            os.close(file)
+    with ThreadPoolExecutor(3) as pool:
+        pool.submit(_give, given, stdin)
+        streams = [pool.submit(_take, stream) for stream in (out, err)]
+    return subprocess.CompletedProcess([*words], process.wait(), *(stream.result() for stream in streams))
+
+
+def _give(file: int, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError), open(file, "wb") as pipe:
+        pipe.write(data)
+
+
+def _take(file: int) -> bytes:
+    with open(file, "rb") as pipe:
+        return pipe.read()

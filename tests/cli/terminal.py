@@ -15,7 +15,7 @@ import termios
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .prepared import PreparedProcess
+from .prepared import PreparedProcess, is_for_python
 
 PATIENCE = 60.0
 """Seconds after which what is waited for will never come. Nothing is measured by it."""
@@ -103,10 +103,6 @@ class Screen:
             self._continued = {row for row in self._continued if row <= self._row}
 
 
-def _is_for_python(name: str) -> bool:
-    return name.startswith("PYTHON")
-
-
 def _started(
     words: Sequence[str], cwd: Path, environ: Mapping[str, str], files: tuple[int, int, int]
 ) -> subprocess.Popen[bytes]:
@@ -142,8 +138,7 @@ class Terminal:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         taken, given = (theirs, None) if stdin is None else os.pipe()
         try:
-            # Variables that Python reads when it starts have no effect on a process that is forked.
-            start = PreparedProcess if prepared and not any(map(_is_for_python, environ)) else _started
+            start = PreparedProcess if prepared and not any(map(is_for_python, environ)) else _started
             files = (taken, theirs if stdout is None else stdout, theirs)
             self.process = start(words, cwd, {"TERM": "xterm", "LANG": "C.UTF-8", **environ}, files)
         finally:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -21,6 +19,7 @@ from dragoman.tools import Web
 from tests.engine.loopback import Heard, Loopback, Turn, loopback
 
 from .conftest import Answer, User
+from .prepared import run
 from .test_chat import chats
 from .test_run import KEY
 
@@ -31,18 +30,8 @@ DONE = Turn("It is done.")
 
 
 async def runs(user: User, server: Loopback, *words: str, stdin: bytes = b"") -> Answer:
-    def start() -> Answer:
-        done = subprocess.run(
-            [sys.executable, "-m", "dragoman", "run", *words],
-            cwd=user.here,
-            env={**user.environ, "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": KEY},
-            input=stdin,
-            capture_output=True,
-            check=False,
-        )
-        return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-    return await asyncio.to_thread(start)
+    environ = {**user.environ, "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": KEY}
+    return Answer.of(await asyncio.to_thread(run, ("run", *words), user.here, environ, stdin))
 
 
 def parts(heard: Heard) -> list[Any]:

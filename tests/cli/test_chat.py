@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 
 from dragoman.logs import read_events
 from dragoman.model import SessionStarted, UserSaid
 from tests.engine.loopback import Loopback, Turn, loopback
 
 from .conftest import Answer, User
+from .prepared import run
 from .test_run import KEY, records, said
 
 
 async def chats(user: User, server: Loopback, lines: str, *words: str) -> Answer:
-    environ = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY}
-
-    def start() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "dragoman", "chat", *words],
-            cwd=user.here,
-            env={**user.environ, **environ, "OPENAI_BASE_URL": server.url},
-            input=lines,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    done = await asyncio.to_thread(start)
-    return Answer(done.returncode, done.stdout, done.stderr)
+    reached = {"ANTHROPIC_BASE_URL": server.url, "OPENAI_BASE_URL": server.url}
+    environ = {**user.environ, **reached, "ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY}
+    return Answer.of(await asyncio.to_thread(run, ("chat", *words), user.here, environ, lines.encode()))
 
 
 async def test_a_conversation_is_one_record_and_each_turn_hears_the_others(user: User) -> None:

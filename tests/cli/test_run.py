@@ -27,6 +27,7 @@ from dragoman.model import ClientNoted, SessionStarted, ToolCalled, Usage, UserS
 from tests.engine.loopback import Heard, Loopback, Raw, Turn, loopback
 
 from .conftest import Answer, User
+from .prepared import run
 
 KEY = "sk-ant-0123456789"
 CLOSED = "http://127.0.0.1:9"  # the port of "discard": nobody listens there
@@ -49,20 +50,8 @@ async def runs(user: User, server: Loopback | None, *words: str, **environ: str)
 
 async def starts(user: User, server: Loopback | None, *words: str, stdin: str = "", **environ: str) -> Answer:
     """The same in a process of its own, with its output in pipes."""
-
-    def start() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "dragoman", "run", *words],
-            cwd=user.here,
-            env={**user.environ, **prepared(user, server, environ)},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    done = await asyncio.to_thread(start)
-    return Answer(done.returncode, done.stdout, done.stderr)
+    reached = {**user.environ, **prepared(user, server, environ)}
+    return Answer.of(await asyncio.to_thread(run, ("run", *words), user.here, reached, stdin.encode()))
 
 
 def prepared(user: User, server: Loopback | None, environ: Mapping[str, str]) -> dict[str, str]:
