@@ -38,6 +38,7 @@ COMMANDS = {
     "gateway": "Run a coding agent on a model of another provider.",
     "hook": "Enforce your rules in the hooks of coding agents.",
     "index": "Look after the index of all logs.",
+    "keep": "Archive logs before clients delete them.",
     "keys": "Store the keys of providers, and try them.",
     "lab": "Look into logs closely: search them like grep.",
     "mcp": "Serve tools over MCP, and look at servers of others.",

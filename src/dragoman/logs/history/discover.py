@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from dragoman.errors import LogError
+from dragoman.logs.archive import copies_folder, gone_logs
 from dragoman.logs.base.compressed import ENDINGS, each_once
 from dragoman.logs.base.database import beginning
 from dragoman.logs.base.format import LogFormat, Places
@@ -80,7 +81,21 @@ def _place_of(path: Path) -> object | None:
 def all_logs(
     places: Places | None = None, named: Mapping[str, Path] | None = None, folders: Iterable[Path] = ()
 ) -> Iterator[Found]:
-    """Every log file of every client on this machine: in the usual places, then in further folders, of any client."""
+    """Every log file of every client on this machine: in the usual places, then in further folders, of any client.
+
+    Last come copies of logs that were kept (`dragoman.logs.archive`) and whose originals are gone; a caller who names
+    other `places` gets none of them.
+    """
+    there: list[str] = []
+    for found in _logs_there(places, named, folders):
+        there.append(os.fspath(found.path))
+        yield found
+    for copy, log in gone_logs(there) if places is None else ():
+        if log.format in FORMATS:
+            yield Found(copy, log.format, copies_folder())
+
+
+def _logs_there(places: Places | None, named: Mapping[str, Path] | None, folders: Iterable[Path]) -> Iterator[Found]:
     seen: set[object] = set()
     for name, home in homes(places, named):
         for path in _files_of(FORMATS[name], home):

@@ -457,10 +457,10 @@ class Index:
         ids = {file for session in sessions for (file,) in self._database.execute(of, (session,))}
         return [row for id in sorted(ids) for row in self._file_rows("WHERE id = ?", id)]
 
-    def sessions_in(self, path: str) -> set[str]:
+    def sessions_in(self, path: Path | str) -> set[str]:
         """The sessions that stand in a file."""
         of = "SELECT DISTINCT session FROM sessions JOIN files ON files.id = sessions.file WHERE path = ?"
-        return {id for (id,) in self._database.execute(of, (path,))}
+        return {id for (id,) in self._database.execute(of, (name_of(path),))}
 
     def list_anew(self, sessions: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
         """Replaces what the list says of some sessions."""
