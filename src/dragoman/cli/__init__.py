@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "agents": "Check, list and show agents written as files.",
     "analyse": "Find failures, loops, slow calls and what fills the context.",
+    "browse": "Browse sessions on the whole terminal.",
     "chat": "Talk with a model that has tools, turn by turn.",
     "completion": "Print the script that completes words in your shell.",
     "config": "Show the settings, and where each of them came from.",

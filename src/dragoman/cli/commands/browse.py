@@ -1,0 +1,47 @@
+"""`dragoman browse`: sessions on the whole screen of the terminal."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from dragoman import logs
+from dragoman.cli.filter_options import complete_sessions, filter_options, query_of
+from dragoman.cli.terminal.console import Console, ExitCode
+
+
+@click.command
+@click.argument("session", metavar="[ID]", required=False, shell_complete=complete_sessions)
+@filter_options(limit=None)
+@click.pass_obj
+def command(console: Console, *, session: str | None, asked: logs.Filter) -> ExitCode:
+    """Browse recorded sessions on the whole terminal: the list, and what was said and done in each.
+
+    Arrow keys move, Enter opens a session and folds a call, n goes to the next failure, t to the next turn, / filters
+    the list, q quits. ID is a session's id, its beginning, or `last`.
+
+    \b
+    dragoman browse
+    dragoman browse last
+    dragoman browse --project . --since 1w
+    """
+    if not sys.stdin.isatty() or not sys.stdout.isatty():
+        raise click.UsageError("This needs a terminal; `dragoman sessions` and `dragoman show` print.")
+    from dragoman.cli.terminal.browser import Browser
+    from dragoman.logs.export import Chosen, Conversation, conversations_of
+
+    query = query_of(console)
+    rows = query.sessions(asked)
+    if not rows:
+        console.note("No session was found. `dragoman sources` shows where they are looked for.")
+        return ExitCode.NO
+
+    def opened(row: logs.SessionRow) -> Conversation:
+        events = list(query.events_of(row.session))
+        first, *_ = conversations_of(Chosen(lambda: events, "clean"))
+        return first
+
+    start = None if session is None else rows[0] if session == "last" else query.root_of(query.find(session))
+    Browser(rows, opened, query.costs, start).run()
+    return ExitCode.OK
