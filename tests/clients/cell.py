@@ -52,22 +52,29 @@ from .server import MARK, Script, served
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {
-    # Client, or what is in it → a session below `traces` of the shared facts.
-    "claude_code": "claude-code/files",
-    "codex": "codex/patch",
-    "gemini_cli": "gemini-cli/files",
-    "opencode": "opencode/files",
-    "qwen_code": "qwen-code/search",
-    "copilot": "copilot/files",
-    "pi": "pi/tour",
-    "continue": "continue/tour",
-    "cline": "cline/tour",
-    "sub-agents": "claude-code/agents",
+    # Client, or what is in it → a session below the shared facts.
+    "claude_code": "traces/claude-code/files/home",
+    "codex": "traces/codex/patch/home",
+    "gemini_cli": "traces/gemini-cli/files/home",
+    "opencode": "traces/opencode/files/home",
+    "qwen_code": "traces/qwen-code/search/home",
+    "copilot": "traces/copilot/files/home",
+    "pi": "traces/pi/tour/home",
+    "continue": "traces/continue/tour/home",
+    "cline": "traces/cline/tour/home",
+    "sub-agents": "traces/claude-code/agents/home",
+    "kilo": "traces-2/kilo/files/home",
+    "droid": "traces-2/droid/files/home",
+    "kimi_code": "traces-2/kimi-code/files/home",
+    "openhands": "traces-2/openhands/files/home",
+    "goose": "traces-2/goose/files/home",
+    "mistral_vibe": "traces-2/mistral-vibe/files/home",
+    "aider": "traces-2/aider/whole/home",
 }
 _WHOLE_SCREEN = b"\x1b[?1049h"
 _CUT = re.compile(r" ?\.\.\.\[truncated (\d+) chars\]\.\.\. ?")
 """How Cline shortens results of more than 8,000 characters when it sends them."""
-_SECONDS = 90
+_SECONDS = 240
 """The most that one command of a client may take; most take two."""
 
 
@@ -112,7 +119,7 @@ def _run(to: str, source: str, shared: Path, folder: Path, client: Path, node: P
         runner = _Runner(client, project, environment)
         for options in setup.first:
             runner.run(options)
-        port_command = (Path(sys.executable).parent / "dragoman", "port", shared / "traces" / SOURCES[source] / "home")
+        port_command = (Path(sys.executable).parent / "dragoman", "port", shared / SOURCES[source])
         ported = json.loads(runner.output((*port_command, "--to", to, "--cwd", project, "--with-agents", "--json")))
         for file in ported["files"] if driven.imported is not None else ():
             runner.run(driven.imported(file))

@@ -19,17 +19,18 @@ from dragoman.logs.port import Ported, history_of, ported, targets
 from dragoman.model import CallPart, Conversation, ExecutedBy, FunctionDefinition, NativeCall, operations as op
 from dragoman.model.request import Definition
 from dragoman.schema import problems_against
-from tests.conformance.scripted_sessions import TRACES, log_files
+from tests.conformance.conftest import SHARED
+from tests.conformance.scripted_sessions import ROOTS, log_files
 
 FOLDER = "/home/user/project"
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "move-a-session.md"
-CLIENTS = sorted(path.name for path in TRACES.iterdir() if path.is_dir())
+CLIENTS = sorted(f"{root}/{path.name}" for root in ROOTS for path in (SHARED / root).iterdir() if path.is_dir())
 
 
 @cache
 def sessions(client: str) -> tuple[tuple[str, Conversation], ...]:
     """The vocabulary and the conversation of every session of a client."""
-    return tuple(_sessions(TRACES / client))
+    return tuple(_sessions(SHARED / client))
 
 
 def _sessions(folder: Path) -> Iterator[tuple[str, Conversation]]:

@@ -386,8 +386,9 @@ def test_a_session_that_is_not_read_back_as_it_was_said_is_not_written(
 @pytest.mark.parametrize("to", targets())
 def test_texts_of_one_reply_stay_apart(to: str, tmp_path: Path) -> None:
     made_by = Provenance("log of a client", model="m", dialect="claude_code")
-    said = Reply((TextPart("Done."), TextPart("Nothing more to do.")), provenance=made_by)
-    done = ported((user("Do it."), said), to=to, folder="/w", places=Places(tmp_path))
+    said = Reply((TextPart("Done."), TextPart("Nothing more")), provenance=made_by)
+    after = Reply((TextPart("to do."),), provenance=made_by)
+    done = ported((user("Do it."), said, after), to=to, folder="/w", places=Places(tmp_path))
     texts = [part.text for item in read_back(done, tmp_path) for part in item.parts if isinstance(part, TextPart)]
     assert " ".join(" ".join(texts).split()) == "Do it. Done. Nothing more to do."
 

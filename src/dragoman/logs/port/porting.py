@@ -13,7 +13,6 @@ import posixpath
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -241,6 +240,7 @@ def ported(
 
     def written(conversation: Conversation) -> _Written:
         new = respoken(conversation, dialect.name, translation)
+        new = msgspec.structs.replace(new, conversation=_apart(new.conversation))
         messages = messages_of(writer.api, new.conversation, destination.model, offered)
         return _Written(new, messages, estimated_tokens(new.conversation))
 
@@ -390,7 +390,7 @@ def _portable(conversation: Conversation, dialect: str, maker: str | None) -> tu
         left_out.update(kind for kind in kinds if kind is not None)
         parts = tuple(part for part, kind in zip(item.parts, kinds, strict=True) if kind is None)
         if not is_own:
-            parts = _apart([_without_signature(part) for part in parts])
+            parts = tuple(_without_signature(part) for part in parts)
         if parts:
             made_by = item.provenance
             if item.role == "assistant" and (made_by is None or made_by.dialect is None):
@@ -399,17 +399,28 @@ def _portable(conversation: Conversation, dialect: str, maker: str | None) -> tu
     return tuple(items), dict(left_out)
 
 
-def _apart(parts: list[AnyPart]) -> tuple[AnyPart, ...]:
-    """The same parts, where some clients and APIs join texts of one reply to a single word.
+def _apart(conversation: Conversation) -> Conversation:
+    """The same conversation, where texts that a model said in a row do not become a single word.
 
-    A text that goes on in the middle of a sentence stays as it is: providers divide texts at what they cite.
+    Some clients and APIs join them as they are. A text that goes on in the middle of a sentence stays: providers divide
+    texts at what they cite.
     """
-    for place, (part, after) in enumerate(pairwise(parts)):
-        if isinstance(part, TextPart) and isinstance(after, TextPart):
-            ends, begins = part.text[-1:], after.text[:1]
-            if ends and not ends.isspace() and (begins.isalnum() or begins in tuple("`*#-[(<{\"'")):
-                parts[place] = msgspec.structs.replace(part, text=f"{part.text}\n")
-    return tuple(parts)
+    items: list[ConversationItem] = []
+    before: TextPart | None = None
+    for item in conversation:
+        parts: list[AnyPart] = []
+        for part in item.parts:
+            if item.role == "assistant" and isinstance(part, TextPart) and before is not None and _joins(before, part):
+                part = msgspec.structs.replace(part, text=f"\n{part.text}")
+            before = part if item.role == "assistant" and isinstance(part, TextPart) else None
+            parts.append(part)
+        items.append(item if parts == [*item.parts] else msgspec.structs.replace(item, parts=tuple(parts)))
+    return tuple(items)
+
+
+def _joins(before: TextPart, after: TextPart) -> bool:
+    ends, begins = before.text[-1:], after.text[:1]
+    return bool(ends) and not ends.isspace() and (begins.isalnum() or begins in tuple("`*#-[(<{\"'"))
 
 
 def _without_signature(part: AnyPart) -> AnyPart:
