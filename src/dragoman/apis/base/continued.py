@@ -46,6 +46,8 @@ class Continued:
         """`field` of a body is the list that holds the conversation; `encode` writes a request as if it were alone."""
         self._field, self._encode = field, encode
         self._known: dict[tuple[int, ...], _Written] = {}
+        self._seen: dict[tuple[int, ...], tuple[Conversation, int]] = {}
+        """How conversations begin that were written whole so far, and from how many items on it is tried again."""
 
     def encode(self, request: Request) -> Encoded | None:
         """The request as it goes out; its body is not to be changed, since parts of it are kept."""
@@ -59,15 +61,27 @@ class Continued:
         bare = msgspec.structs.replace(request, conversation=(), cache=False)
         key = (id(conversation[0]), id(conversation[begin]))
         known = self._known.get(key)
+        if known is None and not self._is_worth_it(key, conversation, begin):
+            return None
         if known is None or not _continues(known, bare, conversation, cut):
             known = self._begun(bare, conversation[:begin])
         if known is not None and len(known.items) < cut:
             known = self._extended(known, conversation[len(known.items) : cut], begin)
         if known is None:
             self._known.pop(key, None)
+            remember(self._seen, key, ((conversation[0], conversation[begin]), 2 * len(conversation)), _REMEMBERED)
             return None
         remember(self._known, key, known, _REMEMBERED)
         return self._ended(known, request, begin)
+
+    def _is_worth_it(self, key: tuple[int, ...], conversation: Conversation, begin: int) -> bool:
+        """Whether to try: the second request of a conversation shows that there are more, and where it could not be
+        kept, trying costs as much as writing it."""
+        seen = self._seen.get(key)
+        if seen is None:
+            remember(self._seen, key, ((conversation[0], conversation[begin]), 0), _REMEMBERED)
+            return False
+        return len(conversation) >= seen[1]
 
     def _begun(self, bare: Request, head: Conversation) -> _Written | None:
         encoded = self._plain(msgspec.structs.replace(bare, conversation=head))

@@ -69,6 +69,9 @@ class Walk:
         self._items: list[ConversationItem] = []
         self._open: _Open | None = None
         self._seen: set[str] = set()
+        self._heads: dict[int, tuple[ConversationItem, ConversationItem]] = {}
+        """The id of the first item → that item, which keeps the id its own, and what the model is told instead. Copies
+        share it: what is the same object in the next request is not written again (`Api.encode_to_send`)."""
         translation, target = words.to_model, dialects[1]
         self._foreign: Respeaking | None = None
         """What puts calls that did not come from here into the model's words."""
@@ -194,12 +197,17 @@ class Walk:
         if not conversation or conversation[0].role not in ("system", "developer"):
             return conversation
         first = conversation[0]
+        known = self._heads.get(id(first))
+        if known is not None:
+            return (known[1], *conversation[1:])
         kept = [part for part in first.parts if not (isinstance(part, TextPart) and _BILLING.fullmatch(part.text))]
         text = "\n".join(part.text for part in kept if isinstance(part, TextPart))
         glossary = self._words.glossary(text)
         if glossary is not None:
             kept.append(TextPart(f"\n\n{glossary}"))
-        return (msgspec.structs.replace(first, parts=tuple(kept)), *conversation[1:])
+        told = msgspec.structs.replace(first, parts=tuple(kept))
+        self._heads[id(first)] = (first, told)
+        return (told, *conversation[1:])
 
     def _choice(self, choice: ToolChoice) -> ToolChoice:
         if not self._words.definitions:
