@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dragoman.serve.hook import TARGETS, lines_in
+from dragoman import config
+from dragoman.serve.hook import TARGETS, handle, lines_in, rules_of
 from tests.serve.hook_payloads import payload_of
+from tests.serve.test_hook import POLICY
 
 RULES = '[[policy.rules]]\nverdict = "deny"\npath = "*.env"\n'
 
@@ -85,3 +87,27 @@ def test_a_program_that_is_gone_denies(tmp_path: Path) -> None:
         2,
         b"dragoman did not run, so the call is denied",
     )
+
+
+def test_what_is_forbidden_never_passes_however_it_is_written(tmp_path: Path) -> None:
+    """Each line of hostile_lines.txt does what the policy forbids, or may do it: none of them is let through."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text(POLICY)
+    environ = {"DRAGOMAN_CONFIG_DIR": str(tmp_path / "config"), "DRAGOMAN_DATA_DIR": str(tmp_path / "data")}
+    rules = rules_of(config.load(cwd=tmp_path, environ=environ, project_at=Path("/")))
+    project = tmp_path / "project"
+    for folder in ("src", "d", ".claude", ".git"):
+        (project / folder).mkdir(parents=True)
+    for name in (".env", "d/.env", "a.py", "src/a.py", "keep", "list"):
+        (project / name).write_text(".env\n")
+    (project / "innocent").symlink_to(".env")
+    (project / "up").symlink_to("..")
+    lines = (Path(__file__).parent / "hostile_lines.txt").read_text().splitlines()
+    passed = []
+    for line in lines:
+        payload = payload_of("claude_code", project, line.replace("⏎", "\n"))
+        handled = handle(json.dumps(payload).encode(), "claude_code", "PreToolUse", lambda: rules)
+        if handled.decision.verdict not in ("deny", "ask") or not handled.answer.out:
+            passed.append(line)
+    assert passed == []
+    assert len(lines) > 1300

@@ -21,7 +21,9 @@ printf '%s\\0' "$PWD" "${0##*/}" "$@" >> "$RECORD/$$"
 words = st.sampled_from(
     r"""a b.py .env sub/c *.py .e* sub/* '.e''nv' "a" $X ${Y} "$X" $X.py "$X"/c {a,b.py} su{b/c,b/.env} {a,{b.py,.env}}
     ~/h "~"/a $(echo\ a) `echo\ .env` \.env $'\x2eenv' ../a sub/../a [ab].py ? .[e]nv $Z a$Z" "b ${X:-a} ${Z:=.env}
-    link/c link/../a {a..c} a{b "a b" $# -- $1""".replace("\\ ", "\0").split()
+    link/c link/../a {a..c} a{b "a b" $# -- $1 .["e"]nv .e[$X]v .e[n]["v"] $PWD/a $PWD/../a $_ $REPLY""".replace(
+        "\\ ", "\0"
+    ).split()
 ).map(lambda word: word.replace("\0", " "))
 
 
@@ -81,6 +83,9 @@ def _nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
                 "for X in a W .env; do {}; {}; done",
                 "case W in a) {};; *) {};; esac",
                 "{} & wait; {}",
+                "X=W & {}; {}",
+                "cat() {{ :; }} | {}; {}",
+                "if {}; then cat() {{ :; }}; fi; {}",
             ),
             *(
                 "cat <<E\n$X $(cat W)\nE\n{}; {}",
@@ -144,6 +149,9 @@ def _covered(path: str, reach: Reach, verbs: tuple[str, ...]) -> bool:
 @example("f() { cd sub; X=a; }; f; cat $X")
 @example("x='cat .env'; $x; eval $x; bash -c \"$x\"")
 @example("cat a | while read Y; do cat $Y; done")
+@example('X=n; cat .e["n"]v; cat .e[$X]v; X="[n"; cat .e$X]v')
+@example("X=a; X=.env & cat $X; cd sub & cat c; cd sub; cat $PWD/c; _=a; : .env; cat $_; local X=b.py; cat $X")
+@example("false && cat() { :; }; cat .env; touch() { :; }; echo b | xargs touch; touch b; mkdir -p y; cp -r y z")
 def test_nothing_runs_in_bash_that_the_bound_of_its_line_does_not_have(line: str) -> None:
     top, folder = _scratch()
     try:

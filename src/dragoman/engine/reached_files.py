@@ -82,8 +82,11 @@ def _matched(pattern: str) -> list[str] | None:
                 names = os.listdir(folder or "/")
             except OSError:
                 continue
+            # Older shells match `.` and `..` too.
             there += [
-                f"{folder}/{name}" for name in names if (dots or not name.startswith(".")) and fnmatchcase(name, glob)
+                f"{folder}/{name}"
+                for name in (*names, ".", "..")
+                if (dots or not name.startswith(".")) and fnmatchcase(name, glob)
             ]
         found = there
         if len(found) > _MOST_FILES:
@@ -138,6 +141,20 @@ def _files_of(effect: Effect) -> Iterator[Names]:
         path = os.path.join(source.real, name)
         # A link may be followed, to wherever it leads.
         yield Names(below.written, os.path.realpath(path)) if effect.source is None and os.path.islink(path) else below
+
+
+def copies_links(effect: Effect) -> bool:
+    """Whether links are copied or moved: what a later command names through the copy is not where its name says."""
+    if effect.source is None:
+        return False
+    for one in _single(effect):
+        source = names_of(one.source or "")
+        if not is_certain(source.real) or os.path.islink(source.written):
+            return True
+        listed = _listed(source.real) if os.path.isdir(source.real) else ()
+        if listed is None or any(os.path.islink(os.path.join(source.real, name)) for name in listed):
+            return True
+    return False
 
 
 def forget_listings() -> None:

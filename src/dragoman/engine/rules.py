@@ -30,7 +30,7 @@ from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import fields_of
 
 from .command_lines import CommandLine, read_command_line
-from .reached_files import fits_path, is_outside, names_of
+from .reached_files import copies_links, fits_path, is_outside, names_of
 from .reached_rules import allows, reaches
 from .shell_reach import Effect, Folder, Reach, reach_of
 
@@ -313,6 +313,8 @@ class Case:
             return None
         if reach.unknown:
             return reach.unknown[0]
+        if len(reach.commands) > 1 and any(copies_links(one) for one in reach.effects):
+            return "it copies or moves a link, and goes on"
         for rule in rules:
             if rule.verdict != "allow" and self.reaches(rule) is None:
                 return f"a name in it is computed, and {_told(rule, tuple(rules))} may be about it"

@@ -38,20 +38,24 @@ class Names(NamedTuple):
     trees: tuple[str, ...] = ()
     """Options with which everything below a folder is reached; "*": always."""
     refused: tuple[str, ...] = ()
-    """Options, by how they begin, that make it do something else."""
+    """Options that make it do something else."""
     here: bool = False
     """Whether it works on the current folder when no file is named."""
+    lists: tuple[str, ...] = ()
+    """How words begin that name a file with further words."""
     known: str | None = None
     """The options it may have, if not every option is harmless: letters, then long names, with spaces between them."""
 
     def __call__(self, walk: Notes, words: list[str], state: State, given: str | None) -> None:
         rest, operands = _until_dashes(words[1:])
         for word in rest:
+            if self.lists and word.startswith(self.lists):
+                unknown(walk, words, state, given)
             if not may_be_option(word):
                 continue
             if (self.refused or self.known is not None) and not word.startswith("-"):
                 walk.cannot_tell(f"an argument of {words[0]!r} is computed and may be an option")
-            elif self.refused and word.startswith(self.refused):
+            elif any(_may_be(word, option) for option in self.refused):
                 unknown(walk, words, state, given)
             elif self.known is not None and not has_only(word, self.known):
                 walk.cannot_tell(f"the option {word!r} of {words[0]!r} is not known")
@@ -76,6 +80,14 @@ def _has(word: str, option: str) -> bool:
     if option.startswith("--"):
         return word.startswith(option)
     return option[1] in word[1:] if re.match(r"-[^-]", word) else not is_certain(word[:1])
+
+
+def _may_be(word: str, option: str) -> bool:
+    """Whether a word has an option: a letter among others, or a long name, which may be cut short."""
+    if not option.startswith("--"):
+        return option[1] in word[1:] if re.match(r"-[^-]", word) else False
+    name = word.partition("=")[0]
+    return len(name) > 2 and (name.startswith(option) or option.startswith(name))
 
 
 def has_only(word: str, known: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 from .arguments import may_be_option, unknown, words as _w
 from .line_effects import Notes, State, host_in
-from .text_patterns import ANY, MARKS, is_computed
+from .text_patterns import ANY, MARKS, is_certain, is_computed
 
 _CURL_FLAGS: Final = frozenset("sSfLkivIgGNO#064")
 _CURL_LONG_FLAGS: Final = frozenset(
@@ -18,12 +18,12 @@ _CURL_LONG_FLAGS: Final = frozenset(
 )
 _CURL_VALUED: Final = frozenset(
     _w(
-        "-H -X -A -u -m -e -b -w -r --header --request --user-agent --user --max-time --referer "
-        "--connect-timeout --retry --retry-delay --write-out --range --max-redirs --url-query"
+        "-H -X -A -u -m -e -b -r --header --request --user-agent --user --max-time --referer "
+        "--connect-timeout --retry --retry-delay --range --max-redirs --data-raw"
     )
 )
 _CURL_SENT: Final = frozenset(
-    ("-d", "-F", "--data", "--data-binary", "--data-raw", "--data-ascii", "--data-urlencode", "--form", "--json")
+    ("-d", "--data", "--data-binary", "--data-ascii", "--data-urlencode", "--json", "--url-query")
 )
 
 
@@ -56,16 +56,22 @@ def curl(walk: Notes, words: list[str], state: State, given: str | None) -> None
         if value is None:
             value = rest.pop(0) if rest else ANY
         if option in ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar"):
-            walk.touch("write", value, state)
+            walk.touch("write", ANY if "#" in value else value, state)  # `#1` is a part of the address
         elif option in ("-T", "--upload-file"):
-            walk.touch("read", value, state)
+            walk.touch("read", ANY if re.search(r"[][{}]", value) else value, state)
+        elif option in ("-F", "--form"):
+            _form(walk, value, state)
         elif option in _CURL_SENT:
-            for piece in re.findall(r"[@<]([^;,]+)", value) if option != "--data-raw" else []:
-                walk.touch("read", piece, state)
-            if option != "--data-raw" and is_computed(value[:1]):
+            # `@file`, or `name@file` for what is encoded: all that is behind the mark is the name.
+            if "@" in value and (value.startswith("@") or option in ("--data-urlencode", "--url-query")):
+                walk.touch("read", value.partition("@")[2], state)
+            if is_computed(value[:1]):
                 walk.touch("read", ANY, state)
         elif option in ("-x", "--proxy", "--url", "--preproxy", "--socks5"):
             _address(walk, value)
+        elif option in ("-w", "--write-out"):
+            if "@" in value[:1] or "%output" in value or not is_certain(value):
+                unknown(walk, words, state, given)
         elif option in _CURL_VALUED:
             if option in ("-H", "--header") and value.startswith(("@", *MARKS)):
                 walk.touch("read", value.lstrip("@"), state)
@@ -74,6 +80,16 @@ def curl(walk: Notes, words: list[str], state: State, given: str | None) -> None
         else:
             unknown(walk, words, state, given)
             return
+
+
+def _form(walk: Notes, value: str, state: State) -> None:
+    """`name=@file`, `name=<file`, several files with commas, and more of them among the settings of a part."""
+    if not re.search("[@<]", value) and is_certain(value):
+        return
+    for piece in re.split(r"[=@<;,]", value):
+        walk.touch("read", piece, state)
+    if '"' in value or "\\" in value or not is_certain(value):
+        walk.cannot_tell("a form of `curl` names files in a way that is not known")
 
 
 def _address(walk: Notes, word: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from itertools import product
+from posixpath import normpath
 from typing import Final, Literal, NamedTuple
 
 from .text_patterns import ANY, is_certain, is_computed
@@ -29,10 +31,19 @@ ANY_WORDS: Final = ANY + ANY
 UNKNOWN: Final = frozenset((ANY,))
 MOST: Final = 12
 """Values of one variable, and meanings of one command, that are followed one by one."""
+_MOST_COPIED: Final = 200
 _STREAMS: Final = frozenset(
     f"/dev/{name}" for name in ("null", "stdin", "stdout", "stderr", "tty", "zero", "random", "urandom", "full")
 )
 """Files that hold nothing."""
+_OF_A_PROCESS: Final = re.compile(rf"/+(?:proc/(?:self|thread-self|\d|{ANY})|dev/(?:fd|std\w+)/)")
+"""Paths that lead to wherever a process is, or to what it has open."""
+
+
+_OF_THE_SHELL: Final = frozenset(
+    ("_", "OLDPWD", "REPLY", "RANDOM", "SECONDS", "LINENO", "PPID", "UID", "EUID", "SHLVL")
+)
+"""Variables that the shell itself sets at times of its own."""
 
 
 class State:
@@ -41,6 +52,7 @@ class State:
     def __init__(self, variables: Mapping[str, frozenset[str]], folders: frozenset[str]) -> None:
         self.variables, self.folders = dict(variables), folders
         self.functions: set[str] = set()
+        """Functions that are there for sure: another name of a command is a program."""
 
     def copy(self) -> State:
         made = State(self.variables, self.folders)
@@ -48,7 +60,9 @@ class State:
         return made
 
     def value(self, name: str) -> frozenset[str]:
-        return self.variables.get(name, UNKNOWN)
+        if name == "PWD" and name not in self.variables:
+            return self.folders
+        return UNKNOWN if name in _OF_THE_SHELL else self.variables.get(name, UNKNOWN)
 
     def assign(self, name: str, values: frozenset[str]) -> None:
         self.variables[name] = values if len(values) <= MOST else UNKNOWN
@@ -58,7 +72,7 @@ class State:
         for name in {*self.variables, *other.variables}:
             self.assign(name, self.value(name) | other.value(name))
         self.go(self.folders | other.folders)
-        self.functions |= other.functions
+        self.functions &= other.functions
 
     def go(self, folders: frozenset[str]) -> None:
         self.folders = folders if len(folders) <= MOST else UNKNOWN
@@ -71,7 +85,7 @@ class State:
         moved = other.folders != self.folders and self.folders != UNKNOWN
         if moved:
             self.folders = UNKNOWN
-        self.functions |= other.functions
+        self.functions &= other.functions
         return bool(changed) or moved
 
 
@@ -90,7 +104,7 @@ class Notes(ABC):
 
     def touch(self, verb: Verb, name: str, state: State, *, tree: bool = False) -> None:
         """Notes that a path is reached, as it is seen from each folder the line may be in."""
-        if not name or name in _STREAMS or name.startswith("/dev/fd/"):
+        if not name or name in _STREAMS or re.fullmatch(r"/dev/fd/\d+", name):
             return
         if name.startswith(("/dev/tcp/", "/dev/udp/")):
             self.fetch(name.split("/")[3])
@@ -106,8 +120,38 @@ class Notes(ABC):
     def _paths(self, name: str, state: State) -> list[str]:
         """A path as it is seen from each folder the line may be in."""
         if name.startswith(("/", ANY)):
-            return [ANY if name == ANY_WORDS else name]
-        return [f"{folder.rstrip('/')}/{name}" for folder in state.folders]
+            paths = [ANY if name == ANY_WORDS else name]
+        else:
+            paths = [f"{folder.rstrip('/')}/{name}" for folder in state.folders]
+        if any(_OF_A_PROCESS.match(normpath(path)) for path in paths):
+            self.cannot_tell("a path leads to wherever a process is")
+        return paths
+
+    def follow_copies(self) -> None:
+        """Notes what is written below a folder in this very line, where that folder is copied or moved to."""
+        copies = [one for one in self.effects if one.source is not None]
+        if any(_is_below(one.target, one.source or "") for one in copies):
+            self.cannot_tell("it copies a folder into itself")
+            return
+        for _ in range(3 if copies else 0):
+            found: dict[Effect, None] = {}
+            if len(copies) * len(self.effects) > _MOST_COPIED * 50:
+                self.cannot_tell("it copies too much of what it makes")
+                return
+            for copy, made in product(copies, [one for one in self.effects if one.verb in ("write", "mention")]):
+                source, target = copy.source or "", made.target
+                if not is_certain(source) or not is_certain(target):
+                    found[Effect("write", f"{copy.target.rstrip('/')}/{ANY}")] = None
+                elif _is_below(target, source):
+                    below = normpath(target)[len(normpath(source).rstrip("/")) :]
+                    found[Effect("write", copy.target.rstrip("/") + below, made.tree, made.source)] = None
+            if len(found) > _MOST_COPIED:
+                self.cannot_tell("it copies too much of what it makes")
+                return
+            if found.keys() <= self.effects.keys():
+                return
+            self.effects |= found
+            copies = [one for one in self.effects if one.source is not None]
 
     def fetch(self, host: str) -> None:
         self.effects[Effect("fetch", host.lower())] = None
@@ -130,7 +174,7 @@ class Notes(ABC):
 
 _STEERING: Final = (
     *("PATH", "IFS", "ENV", "CDPATH", "FPATH", "SHELLOPTS", "PS4", "PROMPT_COMMAND", "PAGER", "EDITOR", "VISUAL"),
-    *("HOME", "TMPDIR", "SHELL", "POSIXLY_CORRECT", "XDG_CONFIG_HOME"),
+    *("HOME", "TMPDIR", "SHELL", "POSIXLY_CORRECT", "MAGIC", "NLSPATH", "HOSTALIASES", "LOCALDOMAIN", "NETRC"),
 )
 _STEERING_STARTS: Final = (
     "LD_",
@@ -145,8 +189,25 @@ _STEERING_STARTS: Final = (
     "WGET",
     "LC_",
     "TAR_",
+    "GCONV",
+    "LOCPATH",
+    "OPENSSL",
+    "SSL",
+    "MALLOC",
+    "GLIBC",
+    "TERMINFO",
+    "TZ",
+    "XDG_",
+    "RES",
+    "PYTHON",
+    "NODE_OPT",
+    "JQ_",
 )
 _STEERING_ENDS: Final = ("_OPTIONS", "OPTS", "PROXY", "_proxy", "_COLORS")
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return normpath(path).startswith(f"{normpath(folder).rstrip('/')}/")
 
 
 def steers(name: str) -> bool:
@@ -159,7 +220,9 @@ def steers(name: str) -> bool:
 def host_in(url: str) -> str:
     """The host of an address that may be known in part only."""
     rest = url.partition("://")[2] or url
-    for end in "/?#\\":
+    if "\\" in rest:  # the end of the host to some programs, a part of the user's name to others
+        return ANY
+    for end in "/?#":
         rest = rest.partition(end)[0]
     host = rest.rpartition("@")[2]
     if host.startswith("["):

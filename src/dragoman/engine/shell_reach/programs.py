@@ -74,7 +74,7 @@ def _assigning(walk: Notes, words: list[str], state: State, given: str | None) -
     for word in words[1:]:
         name, mark, value = word.partition("=")
         if word.startswith("-"):
-            if words[0] != "read" and not re.fullmatch(r"-[gprxfv]+", word):
+            if words[0] != "read" and not re.fullmatch(r"-[gpxfv]+", word):
                 walk.cannot_tell(f"the option {word!r} of {words[0]!r} is not known")
             continue
         name = name.removesuffix("+")
@@ -83,9 +83,12 @@ def _assigning(walk: Notes, words: list[str], state: State, given: str | None) -
             continue
         if steers(name):
             walk.cannot_tell(f"it sets {name}, which can change what programs do")
+        if words[0] == "readonly" or name in state.functions:
+            walk.cannot_tell(f"{words[0]!r} of {name} is not followed")
         if mark or words[0] in ("read", "unset", "local", "declare", "typeset"):
             known = mark and not word.partition("=")[0].endswith("+") and words[0] != "read"
-            state.assign(name, frozenset((value,)) if known else frozenset((ANY,)))
+            before = state.value(name) if words[0] == "local" else frozenset[str]()  # it fails outside of functions
+            state.assign(name, frozenset((value,)) | before if known else frozenset((ANY,)))
 
 
 def _set(walk: Notes, words: list[str], state: State, given: str | None) -> None:
@@ -133,7 +136,9 @@ def _start(walk: Notes, words: list[str], state: State, given: str | None, why: 
     walk.commands[" ".join(words)] = None
     if words[0] in _BUILT_IN and words[0] in ("cd", "eval", "exec"):
         walk.cannot_tell(f"{why} {words[0]} is not known")
-    run_program(walk, words, state.copy(), given)
+    inner = state.copy()
+    inner.functions = set()  # a program is started
+    run_program(walk, words, inner, given)
 
 
 def _wrapper(options: re.Pattern[str] | None = None, operands: int = 0) -> Handler:
@@ -423,7 +428,7 @@ def _copying(*, moves: bool) -> Handler:
                 targets.append(word.partition("=")[2])
             elif word.startswith("-"):
                 if not re.fullmatch(
-                    r"-[abdfinprRuvPLHTxl]+|--(?:recursive|force|archive|verbose|no-clobber|parents|update)", word
+                    r"-[abdfinprRuvPLHTxl]+|--(?:recursive|force|archive|verbose|no-clobber|update)", word
                 ):
                     walk.cannot_tell(f"the option {word!r} of {words[0]!r} is not known")
                 if "l" in word and not word.startswith("--"):
@@ -457,6 +462,28 @@ def _link(walk: Notes, words: list[str], state: State, given: str | None) -> Non
             walk.touch("write", word, state)
 
 
+def _date(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+    for word in words[1:]:
+        if word.startswith(MARKS) or re.match(r"-[^-I]*s|--s", word):
+            walk.cannot_tell("`date` may set the clock")
+        for name in names_in(word):
+            walk.touch("read", name, state)
+
+
+def _jq(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+    if any(re.search(r"\b(?:import|include)\b|^-[^-]*L|^--library", word) for word in words[1:]):
+        unknown(walk, words, state, given)
+    for word in words[1:]:
+        for name in names_in(word):
+            walk.touch("read", name, state)
+
+
+def _version(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+    if words[1:] not in (["--version"], ["-V"]):
+        walk.cannot_tell(f"{words[0]!r} runs a program that is not looked into")
+        walk.mention(words[1:], state)
+
+
 def _dd(walk: Notes, words: list[str], state: State, given: str | None) -> None:
     for word in words[1:]:
         name, _, value = word.partition("=")
@@ -469,7 +496,8 @@ def _dd(walk: Notes, words: list[str], state: State, given: str | None) -> None:
 
 
 _GIT_READS: Final = {
-    "status": "sbuvz porcelain short branch untracked-files ignored show-stash",
+    "status": "sbuz porcelain short branch untracked-files ignored show-stash",
+    "diff": " stat shortstat numstat name-only name-status cached staged quiet exit-code",
     "branch": "avr all list show-current verbose remotes",
     "rev-parse": "q short abbrev-ref show-toplevel is-inside-work-tree verify git-dir show-prefix",
     "ls-files": "comdszt cached others modified deleted exclude-standard",
@@ -497,6 +525,10 @@ def _git(walk: Notes, words: list[str], state: State, given: str | None) -> None
     ):
         unknown(walk, words, state, given)
         return
+    if verb == "diff" and not any(re.match("--(?:stat|short|num|name|quiet)", word) for word in rest):
+        unknown(walk, words, state, given)  # it shows the content of files, also of those that are gone
+    if verb == "add" and any(re.match("-[A-Za-z]*[Au]|--all|--update", word) for word in rest):
+        operands = operands or ["."]
     for name in operands:
         walk.touch("read", name, state, tree=True)
 
@@ -535,9 +567,16 @@ _BUILT_IN: Final = frozenset(
     )
 )
 _PROGRAMS: Final[dict[str, Handler]] = {
+    "wait": Names((), known="n"),
+    "jobs": Names((), known="lprs"),
+    "strings": Names(("read",), lists=("@",)),
+    "wc": Names(("read",), lists=("--f",)),
+    **dict.fromkeys(_w("md5sum sha1sum sha256sum sha512sum cksum"), Names(("read",), lists=("-c", "--c"))),
+    "jq": _jq,
+    **dict.fromkeys(("python", "python3", "node"), _version),
     **dict.fromkeys(
         _w(
-            ": true false echo pwd sleep exit return break continue shift wait jobs type umask ulimit whoami id "
+            ": true false echo pwd sleep exit return break continue shift type umask ulimit whoami id "
             "uname seq basename dirname tty nproc arch which printenv groups getconf locale tput uptime free ps "
             "pgrep cal factor hostid"
         ),
@@ -545,24 +584,23 @@ _PROGRAMS: Final[dict[str, Handler]] = {
     ),
     **dict.fromkeys(
         _w(
-            "cat head wc nl tac rev cut paste fold fmt expand unexpand column comm cmp md5sum sha1sum sha256sum "
-            "sha512sum cksum base64 base32 od hexdump strings tail stat readlink realpath tr join test [ numfmt "
-            "jq"
+            "cat head nl tac rev cut paste fold fmt expand unexpand column comm cmp base64 base32 od hexdump tail "
+            "stat readlink realpath tr join numfmt"
         ),
         _READS,
     ),
     "[[": nothing,
     "test": _test,
     "[": _test,
-    "date": Names(("read",), refused=("-s", "--set")),
-    "file": Names(("read",), refused=("-C", "--compile", "-z", "-Z", "-m", "--magic")),
-    "diff": Names(
-        ("read",), trees=("-r", "--recursive", "-N"), refused=("--to-file", "--from-file", "--paginate", "-l")
+    "date": _date,
+    "file": Names(
+        ("read",), refused=("-C", "--compile", "-z", "-Z", "-m", "--magic-file", "-f", "--files-from", "--uncompress")
     ),
+    "diff": Names(("read",), trees=("*",), refused=("--to-file", "--from-file", "--paginate", "-l")),
     "uniq": Names(("read", "write"), known="cdDiuzfsw0123456789 count repeated unique ignore-case"),
     "ls": Names(("list",), trees=("-R", "--recursive"), here=True),
-    "tree": Names(("list",), trees=("*",), here=True, refused=("-o", "--output", "-R")),
-    "du": Names(("list",), trees=("*",), here=True),
+    "tree": Names(("list",), trees=("*",), here=True, refused=("-o", "--output", "-R", "--fromfile")),
+    "du": Names(("list",), trees=("*",), here=True, lists=("--files",)),
     "df": Names(("list",), here=True),
     "mkdir": Names(("write",), known="pvm parents verbose mode"),
     "touch": Names(("write",), known="acmdrth no-create date reference"),

@@ -52,8 +52,9 @@ class Reach(NamedTuple):
 def reach_of(line: str, cwd: str, home: str | None = None) -> Reach:
     """What a line may reach that runs in the folder `cwd`."""
     walk = Walk()
-    state = State({"HOME": frozenset((home,)) if home else UNKNOWN, "PWD": frozenset((cwd,))}, frozenset((cwd,)))
+    state = State({"HOME": frozenset((home,)) if home else UNKNOWN}, frozenset((cwd,)))
     walk.script(line, state)
+    walk.follow_copies()
     return Reach(tuple(walk.effects), tuple(walk.commands), tuple(walk.unknown))
 
 
@@ -177,7 +178,8 @@ class Walk(Notes):
             if steers(name):
                 self.cannot_tell(f"it sets {name}, which can change what programs do")
             if not node.words:
-                state.assign(name, values)
+                # Without its redirection some shells do not assign.
+                state.assign(name, values | state.value(name) if redirects_of(node) else values)
         given = self._redirected(node, state)
         if not node.words:
             return
@@ -222,7 +224,16 @@ class Walk(Notes):
     def _fields_of(self, word: Word, state: State) -> list[list[str]]:
         # Each possibility: the words that are complete, the one that is begun, and whether it is there if empty.
         made: list[tuple[list[str], str, bool]] = [([], "", False)]
-        for place, part in enumerate(self._with_home(word, state)):
+        parts = tuple(self._with_home(word, state))
+        for place, part in enumerate(parts):
+            if self._opens(part, state) and len(parts) > place + 1:
+                # A `[` whose `]` is in a later part: what is between them may be quoted, or computed.
+                for rest in parts[place:]:
+                    if not isinstance(rest, Text):
+                        self._values(rest, state)
+                splits = any(not isinstance(rest, Text) and not rest.quoted for rest in parts[place:])
+                more = [ANY_WORDS] if splits else []
+                return [[*whole, begun + ANY, *more] for whole, begun, _ in made]
             if isinstance(part, Text):
                 text = part.text if part.quoted else _globs(part.text, alone=len(word) == 1)
                 made = [(whole, begun + text, True) for whole, begun, _ in made]
@@ -238,6 +249,13 @@ class Walk(Notes):
                         self._values(rest, state)
                 return [[ANY_WORDS]]
         return [[*whole, begun] if there or begun else whole for whole, begun, there in made]
+
+    def _opens(self, part: Part, state: State) -> bool:
+        """Whether a part has a `[` outside quotes that does not end in it."""
+        if part.quoted:
+            return False
+        texts = (part.text,) if isinstance(part, Text) else state.value(part.name) if isinstance(part, Variable) else ()
+        return any(text.rfind("[") > text.rfind("]") for text in texts)
 
     def _joined(self, word: Word, state: State) -> frozenset[str]:
         """What a word may be where it is neither split nor matched with file names."""

@@ -244,6 +244,8 @@ class _Reader:
             operator = self._operator()
             if operator in (";", "&"):
                 self.place += 1
+                if operator == "&":  # in a shell of its own: what it assigns and where it goes is lost
+                    nodes[-1] = Block("subshell", (nodes[-1],))
             elif operator == "\n":
                 pass
             elif self.place < len(self.text) and operator not in until:

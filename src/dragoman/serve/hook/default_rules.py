@@ -1,4 +1,4 @@
-"""Files that switch hooks off, or change what they run: no call may write them, whatever other rules say.
+"""Files that switch hooks off, or change what a known program runs: no call may write them, whatever rules say.
 
 Seen to switch off the user's own hooks from a project's folder: Claude Code 2.1.325, Codex 0.166.0, Gemini CLI 0.61.0
 and Qwen Code 0.24.4. The others are where these clients keep their hooks.
@@ -33,6 +33,12 @@ PROTECTED: Final = (
     "*.pi/extensions/*",
     "*.pi/agent/extensions/*",
     "*dragoman/config.toml",
+    # What git runs by itself: with these an allowed `git status` does anything.
+    "*.git/config",
+    "*.git/config.worktree",
+    "*.git/hooks/*",
+    "*.gitconfig",
+    "*/git/config",
 )
 """Globs of a rule: `*` also matches `/`."""
 SOURCE: Final = "the protection of hooks"
