@@ -116,12 +116,35 @@ entry()
 """,
 }
 
+_FOLDER = Path(__file__).parent
+HOOK = {
+    "interpreter": "pass",
+    "msgspec": "import msgspec",
+    **{
+        column: f"""
+import io, json, os, sys
+os.environ |= {{"DRAGOMAN_CONFIG_DIR": {str(_FOLDER / "hook_settings")!r}}}
+os.environ |= {{"DRAGOMAN_DATA_DIR": {str(_FOLDER.parent / "build" / "bench-hook")!r}}}
+call = {{"session_id": "s", "prompt_id": "p", "cwd": os.getcwd(), "hook_event_name": "PreToolUse", **{call!r}}}
+sys.stdin = io.TextIOWrapper(io.BytesIO(json.dumps(call).encode()))
+sys.argv = ["dragoman", "hook", "--client", "claude_code", "--event", "PreToolUse"]
+from dragoman.__main__ import entry
+entry()
+"""
+        for column, call in {
+            "ours, a command line": {"tool_name": "Bash", "tool_input": {"command": "cat README.md | head -5"}},
+            "ours, a denial": {"tool_name": "Bash", "tool_input": {"command": "cat .env"}},
+            "ours, a file tool": {"tool_name": "Read", "tool_input": {"file_path": "README.md"}},
+        }.items()
+    },
+}
+
 SDKS = ("openai", "anthropic", "google_genai")
 PEERS = (*SDKS, "pydantic", "pydantic_ai", "openai_agents")
 
 
 def measure(programs: dict[str, str], column: str) -> list[float]:
-    return per_process([sys.executable, "-I", "-c", programs[column]], quiet=programs is HELP)
+    return per_process([sys.executable, "-I", "-c", programs[column]], quiet=programs in (HELP, HOOK))
 
 
 def measure_line(column: str) -> list[float]:
@@ -163,6 +186,13 @@ BENCHES = {
         floor="msgspec",
         targets=(Target("ours", "msgspec", 2.0),),
         measure=measure_line,
+    ),
+    "hook": Bench(
+        question="decide about one call of a coding agent, and record that",
+        environments=dict.fromkeys(HOOK, "base"),
+        floor="msgspec",
+        targets=[Target(column, "msgspec", 2.5) for column in ("ours, a command line", "ours, a denial")],
+        measure=partial(measure, HOOK),
     ),
     "tool": Bench(
         question="start, define one tool and have its schema",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -10,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from dragoman import config
+from dragoman import config, logs
 from dragoman.dialects import DIALECTS
-from dragoman.model import NativeCall, operations as op
-from dragoman.serve.hook import CLIENTS, Handled, Rules, client_named, client_of, explained, handle, rules_of
+from dragoman.logs import read_events
+from dragoman.model import NativeCall, events as ev, operations as op
+from dragoman.serve.hook import CLIENTS, Handled, Rules, client_named, client_of, explained, handle, record, rules_of
 
 from .hook_payloads import EVENTS, claude, payload_of
 
@@ -267,6 +269,44 @@ def test_the_line_that_clients_run_answers_as_the_command_does(folder: Path, tmp
             json.loads(answered.stdout)
             == denied(asked(payload_of("codex", folder, command), rules).decision.reason)["codex"]
         )
+
+
+def test_every_decision_is_an_event_that_history_can_be_asked_about(
+    folder: Path, tmp_path: Path, rules: Rules, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decisions = tmp_path / "data" / "decisions"
+    assert rules.decisions == decisions
+
+    def keep(handled: Handled) -> None:
+        record(handled.asked, handled.decision, decisions)
+
+    lines = ("cat src/../a.py", "cp a.py /etc/x", "curl evil.example")
+    for line in lines:
+        keep(asked(payload_of("claude_code", folder, line), rules))
+    keep(asked(claude(folder, "Read", file_path=".env"), rules))
+    keep(asked(payload_of("copilot", folder, "ls") | {"sessionId": "../../x"}, rules))
+    keep(asked({"hook_event_name": "Stop"}, rules, "claude_code", "Stop"))
+    assert {path.name[:8] for path in decisions.iterdir()} == {"claude_c", "copilot-"}
+    assert oct((decisions / "claude_code-s.jsonl").stat().st_mode & 0o777) == "0o600"
+    started, *called = read_events(decisions / "claude_code-s.jsonl")
+    assert (type(started), started.session, started.client) == (ev.SessionStarted, "claude_code-s", "claude_code hook")
+    told = [
+        (one.decision.verdict, one.call.intents) for one in called if isinstance(one, ev.ToolCalled) and one.decision
+    ]
+    assert told == [
+        ("allowed", (op.ReadFile(f"{folder}/a.py"),)),
+        ("denied", (op.ReadFile(f"{folder}/a.py"), op.EditFile("/etc/x", ()), op.EditFile("/etc/x/a.py", ()))),
+        ("asked", (op.FetchPage("evil.example"),)),
+        ("denied", ()),
+    ]
+    monkeypatch.setenv("DRAGOMAN_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("DRAGOMAN_CACHE_DIR", str(tmp_path / "cache"))
+    with contextlib.closing(logs.Query(paths=[str(decisions)])) as query:
+        found = logs.statistics(query, logs.Filter(), ("client", "verdict"))
+        counted = {tuple(group.group.values()): group.calls.calls for group in found.groups if group.calls}
+        assert counted[("claude_code hook", "denied")] == 2
+        assert counted[("claude_code hook", "asked")] == counted[("copilot hook", "allowed")] == 1
+        assert logs.statistics(query, logs.Filter(), ("tool",)).groups == [], "they are in the client's own log too"
 
 
 def test_what_would_be_decided_about_a_line_is_explained(

@@ -315,6 +315,7 @@ class Hook(Table, frozen=True):
             Kind.ENFORCEMENT,
         ),
     ] = True
+    record: Annotated[bool, setting("Whether each decision is recorded.", Kind.BOOKKEEPING)] = True
 
 
 class Store(Table, frozen=True):

@@ -432,11 +432,13 @@ class Case:
 
     @cached_property
     def _hosts(self) -> list[str]:
-        from dragoman.tools.web import host_of
-
         urls = self._text(*self._fields.url) if self._arguments is None else self._text(*_URLS)
         if self._arguments is not None and isinstance(self._workspace, Folder):
             urls = [text for text in _texts_in(self._arguments) if "://" in text]
+        if not urls:
+            return []
+        from dragoman.tools.web import host_of
+
         return [host_of(url) for url in urls]
 
     @cached_property

@@ -13,7 +13,10 @@ from dragoman.cli.filter_options import complete_sessions, filter_options, opera
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
 
-_BY = ("tool", "operation", "client", "model", "project", "session", "day", "week", "month", "block")
+_BY = (
+    *("tool", "operation", "client", "model", "project", "session", "day", "week", "month", "block"),
+    *("verdict", "rule"),
+)
 
 
 class _Columns(click.Choice[str]):
@@ -65,9 +68,12 @@ def command(
     \b
     dragoman stats --by tool --since 1w
     dragoman stats --by day,model --tokens
+    dragoman stats --by client,verdict --since 1w
     dragoman stats ~/.codex/sessions --by operation --json
     """
-    if tokens_only and (tool is not None or operation is not None or {"tool", "operation"} & set(by)):
+    if tokens_only and (
+        tool is not None or operation is not None or {"tool", "operation", "verdict", "rule"} & set(by)
+    ):
         raise click.UsageError("Tokens belong to exchanges with a model, not to tools: leave --tokens out.")
     limit = asked.limit
     asked = msgspec.structs.replace(asked, tool=tool, operation=operation, limit=None)

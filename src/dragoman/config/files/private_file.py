@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -50,6 +49,8 @@ def _replace(path: Path, content: bytes) -> None:
     for left in path.parent.glob(f"{prefix}*.tmp"):  # nobody else is writing here: whoever made it was killed
         with suppress(OSError):
             left.unlink()
+    import tempfile
+
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=".tmp")  # always 0600
     try:
         with open(descriptor, "wb") as file:

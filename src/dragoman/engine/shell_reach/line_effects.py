@@ -36,7 +36,7 @@ _STREAMS: Final = frozenset(
     f"/dev/{name}" for name in ("null", "stdin", "stdout", "stderr", "tty", "zero", "random", "urandom", "full")
 )
 """Files that hold nothing."""
-_OF_A_PROCESS: Final = re.compile(rf"/+(?:proc/(?:self|thread-self|\d|{ANY})|dev/(?:fd|std\w+)/)")
+_OF_A_PROCESS: Final = re.compile("/+(?:proc/(?:self|thread-self|[0-9]|\uf8f0)|dev/(?:fd|std[a-z]+)/)")
 """Paths that lead to wherever a process is, or to what it has open."""
 
 

@@ -91,6 +91,7 @@ class Dragoman(LogFormat):
         data = Path(places.environment.get("DRAGOMAN_DATA_DIR") or _data_folder(places))
         yield data / "runs"
         yield data / "gateway" / "sessions"
+        yield data / "decisions"
 
     def files(self, home: Path) -> Iterator[Path]:
         yield from files_in(home, "*.jsonl")

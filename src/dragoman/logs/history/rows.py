@@ -142,6 +142,7 @@ class CallRow(Row, kw_only=True):
     status: Annotated[str, _said("done, failed, or waiting when it has no result")] = "waiting"
     failure: Annotated[str | None, _said("the kind of failure: denied, timed_out, exit, …")] = None
     verdict: Annotated[str | None, _said("allowed, asked or denied, where the log says so")] = None
+    rule: Annotated[str | None, _said("the rule it was by, in words")] = None
     model: Annotated[str | None, _said("the model that called")] = None
     time: Annotated[Time | None, _said("when it was called (UTC)")] = None
     returned: Annotated[Time | None, _said("when its result was logged (UTC)")] = None

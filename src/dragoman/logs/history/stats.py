@@ -26,12 +26,17 @@ from .rows import CallRow, SessionRow, UsageRow
 from .usage import usage_rows
 from .whole_sessions import Key, key
 
-By = Literal["tool", "operation", "client", "model", "project", "session", "day", "week", "month", "block"]
+By = Literal[
+    "tool", "operation", "client", "model", "project", "session", "day", "week", "month", "block", "verdict", "rule"
+]
 BY: Final[tuple[By, ...]] = get_args(By)
 """What can be grouped by. Days are those of UTC, a week is named by its Monday, a block of five hours by its first
 hour; a call of several operations is of its first one, a sub-agent of the session that started it."""
 _TIMES: Final = ("day", "week", "month", "block")
-_OF_CALLS: Final = frozenset({"tool", "operation"})
+_OF_DECISIONS: Final = frozenset({"verdict", "rule"})
+_OF_CALLS: Final = frozenset({"tool", "operation", *_OF_DECISIONS})
+_HOOK: Final = " hook"
+"""How the client of decisions ends. Its calls are in the client's own log too, and are counted there."""
 
 
 class Calls(msgspec.Struct, kw_only=True):
@@ -266,7 +271,12 @@ class _Counting:
     def _count_calls(self) -> None:
         asked = self._asked
         name_of = [_CALL_NAMES[one] for one in self._by]
+        judged = bool(_OF_DECISIONS.intersection(self._by))
         for row in self._query.rows(CallRow, self._sessions_asked):
+            if judged and row.verdict is None:
+                continue
+            if not judged and asked.client is None and (_client_of_call(row, self._known) or "").endswith(_HOOK):
+                continue
             if asked.tool not in (None, row.name) or asked.operation not in (None, row.operation):
                 continue
             if _is_asked(row.time, row.model, asked):
@@ -394,6 +404,8 @@ _CALL_NAMES: Final[dict[str, Callable[[CallRow, _Known], str | None]]] = {
     "week": lambda row, _: _week(row.time),
     "month": lambda row, _: _month(row.time),
     "block": lambda row, known: known.block(row.time),
+    "verdict": lambda row, _: row.verdict,
+    "rule": lambda row, _: row.rule,
 }
 _USAGE_NAMES: Final[dict[str, Callable[[UsageRow, _Known], str | None]]] = {
     "client": lambda row, _: row.client,

@@ -288,6 +288,7 @@ class _Stream(Storable):
             arguments=text,
             arguments_length=length,
             verdict=None if event.decision is None else event.decision.verdict,
+            rule=None if event.decision is None else event.decision.rule,
             model=step.model or self._model,
             time=event.time,
             source_offset=offset,

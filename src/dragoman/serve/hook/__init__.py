@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         switched_off as switched_off,
         tried as tried,
     )
+    from .recording import record as record
 else:
     __all__, __getattr__ = door(
         __name__,
@@ -45,5 +46,6 @@ else:
             ),
             "explaining": ("Explained", "explained"),
             "deciding": ("Rules", "decide", "rules_of"),
+            "recording": ("record",),
         },
     )

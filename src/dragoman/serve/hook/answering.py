@@ -17,11 +17,14 @@ from .client import Answer, Asked, Decision, UnknownPayload
 from .clients import CLIENTS, client_named, client_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .client import HookClient
     from .deciding import Rules
 
 SECONDS: Final = 8.0
 """After this time the call is denied. The installed lines give the client's own time limit as 30 seconds."""
+_SECONDS_TO_RECORD: Final = 3.0
 _LONGEST: Final = 64 * 1024 * 1024
 
 
@@ -127,13 +130,20 @@ def answer_here(client: str | None, event: str | None) -> int:
     def late(*_: object) -> NoReturn:
         raise _TooLate
 
+    known: list[Rules] = []
+
+    def rules() -> Rules:
+        if not known:
+            known.append(own_rules())
+        return known[0]
+
     timed = hasattr(signal, "SIGALRM")
     if timed:
         signal.signal(signal.SIGALRM, late)
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         text = sys.stdin.buffer.read(_LONGEST + 1)
-        handled = handle(text, client, event, own_rules)
+        handled = handle(text, client, event, rules)
     except _TooLate:
         handled = _denied(f"no payload in {SECONDS:g} seconds", client, event, None, None)
     if timed:
@@ -142,4 +152,26 @@ def answer_here(client: str | None, event: str | None) -> int:
         sys.stderr.write(f"dragoman hook: {handled.note}\n")
     sys.stdout.write(handled.answer.out)
     sys.stdout.flush()
+    if known and known[0].decisions is not None:
+        problem = _recorded(handled, known[0].decisions, timed=timed)
+        if problem:
+            sys.stderr.write(f"dragoman hook: this decision is not in the log: {problem}\n")
     return handled.answer.code
+
+
+def _recorded(handled: Handled, folder: Path, *, timed: bool) -> str | None:
+    """Records a decision that is given already; what is wrong, if anything is."""
+    from .recording import record
+
+    try:
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, _SECONDS_TO_RECORD)
+        record(handled.asked, handled.decision, folder)
+    except _TooLate:
+        return f"it took longer than {_SECONDS_TO_RECORD:g} seconds"
+    except Exception as problem:  # noqa: BLE001 - the decision holds, whatever becomes of its record
+        return f"{type(problem).__name__}: {problem}"
+    finally:
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from posixpath import join
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -40,6 +41,8 @@ class Rules(msgspec.Struct, frozen=True):
 
     policy: ToolPolicy
     unknown_payloads: Literal["deny", "pass"] = "deny"
+    decisions: Path | None = None
+    """The folder in which decisions are recorded."""
 
 
 def rules_of(configuration: Configuration) -> Rules:
@@ -54,7 +57,8 @@ def rules_of(configuration: Configuration) -> Rules:
         approval=(*(protection if settings.hook.protect else ()), *policy.approval),
         unknown_commands=settings.hook.unknown_commands,
     )
-    return Rules(policy, settings.hook.unknown_payloads)
+    decisions = configuration.data_dir / "decisions" if settings.hook.record else None
+    return Rules(policy, settings.hook.unknown_payloads, decisions)
 
 
 def decide(asked: Asked, client: HookClient, rules: Rules) -> Decision:
@@ -74,9 +78,9 @@ def decide_on(
     meant: tuple[op.Operation, ...], native: NativeCall, asked: Asked, client: HookClient, policy: ToolPolicy
 ) -> Decision:
     """The decision on what a call means."""
-    place = asked.cwd if asked.cwd and os.path.isabs(asked.cwd) else os.getcwd()
+    place = place_of(asked)
     root = _project_of(place)
-    operations = tuple(_from_place(one, place) for one in meant)
+    operations = tuple(located(one, place) for one in meant)
     tools = tuple(_tool_of(one, native) for one in operations)
     policy = msgspec.structs.replace(policy, agent=asked.agent)
     call = Call(native.id, operations, native)
@@ -90,6 +94,11 @@ def decide_on(
         reason = f"{rule}; this needs the user's approval, and {client.title} cannot ask for it here"
         return Decision("deny", _said(reason), rule)
     return Decision(verdict, _said(rule or "it is allowed"), rule)
+
+
+def place_of(asked: Asked) -> str:
+    """The folder that a call is made in."""
+    return asked.cwd if asked.cwd and os.path.isabs(asked.cwd) else os.getcwd()
 
 
 def _said(reason: str) -> str:
@@ -175,7 +184,7 @@ def _tool_of(operation: op.Operation, native: NativeCall) -> Tool:
     return Tool(native.name if named else str(operation.__struct_config__.tag))
 
 
-def _from_place(operation: op.Operation, place: str) -> op.Operation:
+def located(operation: op.Operation, place: str) -> op.Operation:
     """An operation whose paths begin at the root of the machine."""
     changes: dict[str, Any] = {}
     if hasattr(operation, "cwd"):

@@ -33,6 +33,7 @@ PROTECTED: Final = (
     "*.pi/extensions/*",
     "*.pi/agent/extensions/*",
     "*dragoman/config.toml",
+    "*dragoman/decisions/*",
     # What git runs by itself: with these an allowed `git status` does anything.
     "*.git/config",
     "*.git/config.worktree",

@@ -14,6 +14,7 @@ from .answering import own_rules
 from .client import Asked, Decision
 from .clients import client_named
 from .deciding import decide_on
+from .recording import shown
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -30,10 +31,5 @@ def explained(line: str, client: str, cwd: str) -> Explained:
     asked = Asked(client=client, event="", stage="before", calls=(NativeCall("", "", {}),), cwd=cwd)
     decision = decide_on((op.RunCommand(line),), asked.calls[0], asked, speaks, own_rules().policy)
     reach = reach_of(line, cwd, os.path.expanduser("~"))
-    effects = dict.fromkeys((one.verb, _shown(one.target) + ("/…" if one.tree else "")) for one in reach.effects)
+    effects = dict.fromkeys((one.verb, shown(one.target) + ("/…" if one.tree else "")) for one in reach.effects)
     return Explained(decision, tuple(effects), reach.unknown)
-
-
-def _shown(target: str) -> str:
-    """A target with the marks of `engine/shell_reach/text_patterns.py` as people write them."""
-    return target.translate({0xF8F0: "…", 0xF8F1: "*", 0xF8F2: "?"})
