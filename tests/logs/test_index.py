@@ -19,6 +19,8 @@ from dragoman.logs import FORMATS, Found, Index, Query, read, statistics
 from dragoman.logs.history import Counts
 from dragoman.logs.history.indexed_file import column_of, path_of
 from dragoman.logs.history.rows import TABLES
+from dragoman.logs.history.tables import TableBuilder
+from dragoman.logs.history.whole_sessions import as_struct
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _claude, lines
 
 ALL = sorted(FORMATS.built_in)
@@ -469,3 +471,26 @@ def test_whoever_asks_while_it_is_rebuilt_misses_nothing(log: Found, place: Path
         counts = index.rebuild([log, other], look, is_everything=True)
         assert (counts.read_anew, seen, rows(index)) == (2, [before, before], before)
         assert index.rebuild([log], is_everything=True).removed == 1
+
+
+# ── how rows are stored ──────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("format", ALL)
+def test_rows_come_out_of_the_index_as_they_were_made(format: str, tmp_path: Path) -> None:
+    name, data = SAMPLES[format][0]
+    path = tmp_path / "logs" / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    os.utime(path, (0, 0))
+    builder = TableBuilder(str(path))
+    for event in read(path, format):
+        builder.take(event)
+    made = builder.rows().tables
+    with Index.in_memory() as index:
+        index.update([Found(path, format)])
+        for name, kind in TABLES.items():
+            found = [as_struct(kind, row) for row in index.rows(name)]
+            for row in made[name]:
+                row.file = str(path)
+            assert sorted(found, key=repr) == sorted(made[name], key=repr)

@@ -145,7 +145,7 @@ def _usage(query: Query, session: ev.Session) -> list[UsageRow]:
     keys = {(agent.id, agent.stream) for agent in agents_of(session)}
     rows: list[UsageRow] = []
     for id in dict.fromkeys(session for session, _ in keys):
-        rows += [as_struct(UsageRow, row) for row in query.looked().rows("usage", "usage.session = ?", (id,))]
+        rows += [as_struct(UsageRow, row) for row in query.looked().rows("usage", "scopes.session = ?", (id,))]
     return [row for row in rows if (row.session, row.stream) in keys]
 
 

@@ -8,13 +8,11 @@ may update at once: whoever comes second finds the file done and lets its own wo
 
 from __future__ import annotations
 
-import datetime
 import functools
-import operator
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
@@ -27,10 +25,21 @@ from dragoman.errors import StorageError, writing
 
 from .discover import Found
 from .indexed_file import FACTS, FileReading, FileRow, digest, facts_of, name_of, path_of
-from .rows import KEYS, TABLES, AgentRow, Row
-from .tables import Built
+from .layout import (
+    AGENTS,
+    COMPUTED,
+    NAMED,
+    TEXTS,
+    WORDS,
+    FileTexts,
+    Words,
+    first_text,
+    statements,
+)
+from .rows import KEYS, TABLES, AgentRow
+from .stored_rows import Writing
 
-_LAYOUT: Final = 6
+_LAYOUT: Final = 7
 """Counts up when the tables or what is written to them change."""
 _BATCH: Final = 200
 _BATCH_BYTES: Final = 32 << 20
@@ -39,10 +48,6 @@ _PATIENCE: Final = 60.0
 """Seconds to wait for another process that is writing."""
 _PAUSE: Final = 0.02
 """Seconds between two tries where SQLite itself does not wait."""
-TIMES: Final = frozenset({"started", "ended", "time", "returned"})
-LISTS: Final = frozenset({"models"})
-_COMPUTED: Final = {"sessions": ("repository", "agents"), "usage": ("repeated", "cost")}
-"""Columns that are made when they are asked for: they depend on more than one file, or on settings."""
 
 Progress = Callable[[int], None]
 
@@ -95,6 +100,7 @@ class Index:
         """What happened to an index that could not be used."""
         self._looked: list[str] | None = None
         self._is_looking = False
+        self._words = Words()
         self._database = self._opened()
 
     @classmethod
@@ -264,7 +270,7 @@ class Index:
         """
         if not batch:
             return
-        with _transaction(self._database):
+        with self._whole():
             late = [read for read in batch if not self._written(read)]
         for read in batch:
             if read not in late:
@@ -273,13 +279,23 @@ class Index:
         for read in late:
             self._write_late(read.found, counts)
 
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What is written within is written whole or not at all."""
+        try:
+            with _transaction(self._database):
+                yield
+        except BaseException:
+            self._words.forget()
+            raise
+
     def _write_late(self, found: Found, counts: Counts) -> None:
         while (facts := facts_of(found)) is not None:
             read = self._read(found, facts)
             if read is None:
                 counts.unchanged += 1
                 return
-            with _transaction(self._database):
+            with self._whole():
                 is_written = self._written(read)
             if is_written:
                 counts.add(read)
@@ -303,11 +319,8 @@ class Index:
             id = int(database.execute("INSERT INTO files(path) VALUES (?)", (row.path,)).lastrowid or 0)
         else:
             self._unlist(id, with_related=True)
-            for table in (*TABLES, "agents"):
-                only = " AND provisional" if read.is_continued else ""
-                database.execute(f"DELETE FROM {table} WHERE file = ?{only}", (id,))
-        for built, provisional in ((read.firm, False), (read.provisional, True)):
-            _write(database, id, built, provisional=provisional)
+            self._remove_rows(id, only_provisional=read.is_continued)
+        Writing(database, id, self._words).write(read.firm, read.provisional)
         settings = ", ".join(f"{name} = ?" for name in _FILE_COLUMNS)
         values = [getattr(row, name) for name in _FILE_COLUMNS]
         database.execute(f"UPDATE files SET {settings} WHERE id = ?", (*values, id))
@@ -318,20 +331,28 @@ class Index:
         """Removes a file's other sessions: for an index in memory that is used for one session."""
         assert self.is_in_memory  # else the file would be taken to be read
         kept = tuple(sessions)
+        other = (
+            "SELECT id FROM scopes WHERE file = (SELECT id FROM files WHERE path = ?)"
+            f" AND session NOT IN ({', '.join('?' * len(kept))})"
+        )
         for table in (*TABLES, "agents"):
-            self._database.execute(
-                f"DELETE FROM {table} WHERE file = (SELECT id FROM files WHERE path = ?)"
-                f" AND session NOT IN ({', '.join('?' * len(kept))})",
-                (name_of(path), *kept),
-            )
+            self._database.execute(f"DELETE FROM {table} WHERE scope IN ({other})", (name_of(path), *kept))
+        self._database.execute(f"DELETE FROM scopes WHERE id IN ({other})", (name_of(path), *kept))
+
+    def _remove_rows(self, file: int, *, only_provisional: bool) -> None:
+        remove = self._database.execute
+        which = " AND provisional" if only_provisional else ""
+        for table in (*TABLES, "agents"):
+            remove(f"DELETE FROM {table} WHERE scope IN (SELECT id FROM scopes WHERE file = ?){which}", (file,))
+        remove(f"DELETE FROM texts WHERE id BETWEEN ? AND ?{which}", (first_text(file), first_text(file + 1) - 1))
+        remove("DELETE FROM scopes WHERE file = ? AND id NOT IN (SELECT scope FROM sessions)", (file,))
 
     def _forget(self, path: str) -> None:
         with _transaction(self._database):
             found = self._database.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
             if found is not None:
                 self._unlist(found[0], with_related=True)
-                for table in (*TABLES, "agents"):
-                    self._database.execute(f"DELETE FROM {table} WHERE file = ?", found)
+                self._remove_rows(found[0], only_provisional=False)
                 self._database.execute("DELETE FROM files WHERE id = ?", found)
 
     # ── asking ─────────────────────────────────────────────────────────────
@@ -379,38 +400,49 @@ class Index:
 
         Where a row was read from the end of a file that may still grow, that row stands for the one before it.
         """
-        columns = ", ".join(_selected(table, name) for name in TABLES[table].__struct_fields__)
-        # Files are gone through in their order, and the rows of each by their index: nothing has to be sorted.
+        texts = TEXTS[table]
+        names = TABLES[table].__struct_fields__
+        selected = ", ".join(_selected(table, name) for name in names)
+        # Files are gone through in their order, and the rows of each by their key: nothing has to be sorted.
         statement = (
-            f"SELECT {columns} FROM looked CROSS JOIN files ON files.id = looked.id"
-            f" CROSS JOIN {table} ON {table}.file = files.id"
+            f"SELECT {selected}{f', looked.id, {table}.place' if texts else ''}"
+            " FROM looked CROSS JOIN files ON files.id = looked.id CROSS JOIN scopes ON scopes.file = looked.id"
+            f" CROSS JOIN {table} ON {table}.scope = scopes.id WHERE {current_rows(table)}"
         )
-        keys = KEYS.get(table)
-        if keys is not None:
-            same = " AND ".join(f"later.{name} = {table}.{name}" for name in ("file", *keys))
-            statement += (
-                f" WHERE ({table}.provisional OR NOT EXISTS"
-                f" (SELECT 1 FROM {table} AS later WHERE later.provisional AND {same}))"
-            )
-        else:
-            statement += " WHERE 1"
         if where:
             statement += f" AND ({where})"
         self._look()
-        return iter(self._database.execute(f"{statement} ORDER BY looked.place", tuple(values)))
+        found = self._database.execute(f"{statement} ORDER BY looked.place", tuple(values))
+        return self._spelled(table, names, found)
+
+    def _spelled(
+        self, table: str, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Rows with their words and texts."""
+        words = self._words.known(self._database)
+        numbers = [place for place, name in enumerate(names) if name in WORDS[table]]
+        texts = [names.index(name) for name in TEXTS[table]]
+        at = FileTexts(self._database, table).at
+        for row in rows:
+            cells = list(row)
+            if texts:
+                place = cells.pop()
+                for column, text in zip(texts, at(cells.pop(), place), strict=True):
+                    cells[column] = text
+            for column in numbers:
+                cells[column] = words[cells[column]]
+            yield tuple(cells)
 
     def agents(self) -> list[AgentRow]:
         """Which call spawned which agent, as far as the logs say."""
-        names = AgentRow.__struct_fields__[1:]
         statement = (
-            f"SELECT files.path, {', '.join(names)} FROM looked CROSS JOIN files ON files.id = looked.id"
-            " CROSS JOIN agents ON agents.file = files.id ORDER BY looked.place, agents.rowid"
+            f"SELECT files.path, scopes.session, scopes.stream, {', '.join(AGENTS)}"
+            " FROM looked CROSS JOIN files ON files.id = looked.id CROSS JOIN scopes ON scopes.file = looked.id"
+            " CROSS JOIN agents ON agents.scope = scopes.id ORDER BY looked.place, agents.rowid"
         )
         self._look()
-        return [
-            AgentRow(file=path, **dict(zip(names, row, strict=True)))
-            for path, *row in self._database.execute(statement)
-        ]
+        names = AgentRow.__struct_fields__
+        return [AgentRow(**dict(zip(names, row, strict=True))) for row in self._database.execute(statement)]
 
     # ── the list of sessions (`session_list.SessionList`) ──────────────────
 
@@ -433,7 +465,7 @@ class Index:
 
     def _unlist(self, file: int, *, with_related: bool = False) -> None:
         """Notes that the sessions of a file are to be listed anew; those that hang under them too, if they go away."""
-        ids = [id for (id,) in self._database.execute("SELECT DISTINCT session FROM sessions WHERE file = ?", (file,))]
+        ids = [id for (id,) in self._database.execute("SELECT DISTINCT session FROM scopes WHERE file = ?", (file,))]
         related = {other for id in ids for other in self.related(id)} if with_related else set()
         changed = ((id,) for id in {*ids, *related})
         self._database.executemany("INSERT OR IGNORE INTO unlisted VALUES (?)", changed)
@@ -441,7 +473,7 @@ class Index:
     def related(self, id: str) -> set[str]:
         """The sessions that spawned a session, and those that it spawned: as far as names tell."""
         rows = self._database.execute
-        known = rows("SELECT DISTINCT stream, parent_session FROM sessions WHERE session = ?", (id,)).fetchall()
+        known = rows(_KNOWN, (id,)).fetchall()
         own = {id, *(stream for stream, _ in known if stream != "main")}
         spawned = {name for pair in rows(_SPAWNED, (id,)) for name in pair}
         found = {parent for _, parent in known} | {other for (other,) in rows(_CHILDREN, (id,))}
@@ -453,13 +485,18 @@ class Index:
 
     def files_with(self, sessions: Iterable[str]) -> list[FileRow]:
         """The files that these sessions stand in."""
-        of = "SELECT DISTINCT file FROM sessions WHERE session = ?"
+        of = "SELECT DISTINCT file FROM scopes WHERE session = ?"
         ids = {file for session in sessions for (file,) in self._database.execute(of, (session,))}
         return [row for id in sorted(ids) for row in self._file_rows("WHERE id = ?", id)]
 
+    def file_ids(self, paths: Iterable[str]) -> dict[str, int]:
+        """File → the number that tables know it by."""
+        of = "SELECT id FROM files WHERE path = ?"
+        return {path: id for path in paths for (id,) in self._database.execute(of, (path,))}
+
     def sessions_in(self, path: Path | str) -> set[str]:
         """The sessions that stand in a file."""
-        of = "SELECT DISTINCT session FROM sessions JOIN files ON files.id = sessions.file WHERE path = ?"
+        of = "SELECT DISTINCT session FROM scopes JOIN files ON files.id = scopes.file WHERE path = ?"
         return {id for (id,) in self._database.execute(of, (name_of(path),))}
 
     def list_anew(self, sessions: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
@@ -537,61 +574,65 @@ _LOOKED_UP: Final = (
     ("session_list", "started DESC, session DESC, stream DESC", ""),
     ("session_list", "parent", "parent IS NOT NULL"),
     ("session_list", "folder", ""),
-    ("sessions", "session", ""),
-    ("sessions", "stream", "stream <> 'main'"),
     ("sessions", "parent_session", "parent_session IS NOT NULL"),
-    ("agents", "session", ""),
     ("agents", "agent", "agent IS NOT NULL"),
     ("agents", "agent_session", "agent_session IS NOT NULL"),
 )
 """What is looked up, beside the rows of a file: table, columns, and which rows."""
-_SPAWNED: Final = "SELECT agent, agent_session FROM agents WHERE session = ?"
-_CHILDREN: Final = "SELECT DISTINCT session FROM sessions WHERE parent_session = ?"
-_CALLED: Final = (
-    "SELECT session FROM sessions WHERE session = ?"
-    " UNION SELECT session FROM sessions WHERE stream = ? AND stream <> 'main'"
+_KNOWN: Final = (
+    "SELECT DISTINCT stream, parent_session FROM scopes JOIN sessions ON sessions.scope = scopes.id WHERE session = ?"
 )
-_SPAWNING: Final = "SELECT session FROM agents WHERE agent = ? UNION SELECT session FROM agents WHERE agent_session = ?"
+_SPAWNED: Final = "SELECT agent, agent_session FROM scopes JOIN agents ON agents.scope = scopes.id WHERE session = ?"
+_CHILDREN: Final = (
+    "SELECT DISTINCT session FROM sessions JOIN scopes ON scopes.id = sessions.scope WHERE parent_session = ?"
+)
+_CALLED: Final = (
+    "SELECT session FROM scopes WHERE session = ?"
+    " UNION SELECT session FROM scopes WHERE stream = ? AND stream <> 'main'"
+)
+_SPAWNING: Final = " UNION ".join(
+    f"SELECT session FROM agents JOIN scopes ON scopes.id = agents.scope WHERE {name} = ?"
+    for name in ("agent", "agent_session")
+)
 _INTEGERS: Final = frozenset({"device", "inode", "size", "modified", "events", "unreadable", "unknown", "generation"})
-
-
-def _stored_columns(table: str) -> tuple[str, ...]:
-    computed = _COMPUTED.get(table, ())
-    return tuple(name for name in TABLES[table].__struct_fields__[1:] if name not in computed)
 
 
 def _selected(table: str, name: str) -> str:
     if name == "file":
         return "files.path"
-    return "NULL" if name in _COMPUTED.get(table, ()) else f"{table}.{name}"
+    if name in NAMED:
+        return f"scopes.{name}"
+    return "NULL" if name in COMPUTED.get(table, ()) or name in TEXTS[table] else f"{table}.{name}"
+
+
+def current_rows(table: str) -> str:
+    """The rows of a table that hold: those read from the end of a file stand for the ones before them."""
+    keys = KEYS.get(table)
+    if keys is None:
+        return "1"
+    same = " AND ".join(f"later.{name} = {table}.{name}" for name in ("scope", *keys[len(NAMED) - 1 :]))
+    return f"({table}.provisional OR NOT EXISTS (SELECT 1 FROM {table} AS later WHERE later.provisional AND {same}))"
 
 
 def _counting(table: str) -> str:
     keys = KEYS.get(table)
     if keys is None:
         return f"SELECT count(*) FROM {table}"
-    return f"SELECT count(*) FROM (SELECT 1 FROM {table} GROUP BY file, {', '.join(keys)})"
+    counted = ", ".join(("scope", *keys[len(NAMED) - 1 :]))
+    return f"SELECT count(*) FROM (SELECT 1 FROM {table} GROUP BY {counted})"
 
 
 def _statements() -> Iterator[str]:
     yield "CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT)"
-    columns = ", ".join(f"{name} {'INTEGER' if name in _INTEGERS else ''}" for name in _FILE_COLUMNS if name != "path")
-    yield f"CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, {columns})"
-    for table in TABLES:
-        yield f"CREATE TABLE {table}(file INTEGER, provisional INTEGER, {', '.join(_stored_columns(table))})"
-        keys = KEYS.get(table)
-        if keys is None:
-            yield f"CREATE INDEX {table}_file ON {table}(file)"
-        else:
-            yield f"CREATE UNIQUE INDEX {table}_key ON {table}(file, {', '.join(keys)}, provisional)"
-    yield f"CREATE TABLE agents(file INTEGER, provisional INTEGER, {', '.join(AgentRow.__struct_fields__[1:])})"
-    yield "CREATE INDEX agents_file ON agents(file)"
+    own = ", ".join(f"{name} {'INTEGER' if name in _INTEGERS else ''}" for name in _FILE_COLUMNS if name != "path")
+    yield f"CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, {own})"
+    yield from statements()
     yield "CREATE TABLE folders(folder TEXT PRIMARY KEY, repository TEXT)"
     yield "CREATE TABLE unlisted(session TEXT PRIMARY KEY) WITHOUT ROWID"
     yield f"CREATE TABLE session_list({', '.join(_LISTED)}, PRIMARY KEY(session, stream))"
-    for table, columns, which in _LOOKED_UP:
-        name = f"{table}_{columns.partition(' ')[0].rstrip(',')}"
-        yield f"CREATE INDEX {name} ON {table}({columns}){f' WHERE {which}' if which else ''}"
+    for table, looked_up, which in _LOOKED_UP:
+        name = f"{table}_{looked_up.partition(' ')[0].rstrip(',')}"
+        yield f"CREATE INDEX {name} ON {table}({looked_up}){f' WHERE {which}' if which else ''}"
 
 
 @functools.cache
@@ -620,83 +661,6 @@ def _version_of(database: sqlite3.Connection) -> str | None:
         return None
     found = database.execute("SELECT value FROM about WHERE name = 'version'").fetchone()
     return None if found is None else str(found[0])
-
-
-def _write(database: sqlite3.Connection, file: int, built: Built, *, provisional: bool) -> None:
-    everything: dict[str, Sequence[Row]] = {**built.tables, "agents": built.agents}
-    for table, rows in everything.items():
-        if not rows:
-            continue
-        names = AgentRow.__struct_fields__[1:] if table == "agents" else _stored_columns(table)
-        statement = (
-            f"INSERT OR REPLACE INTO {table}(file, provisional, {', '.join(names)})"
-            f" VALUES ({', '.join('?' * (len(names) + 2))})"
-        )
-        _insert(database, statement, file, names, rows, provisional=provisional)
-
-
-def _insert(
-    database: sqlite3.Connection,
-    statement: str,
-    file: int,
-    names: tuple[str, ...],
-    rows: Iterable[Row],
-    *,
-    provisional: bool,
-) -> None:
-    values = [(file, provisional, *cells) for cells in map(cells_of(names), rows)]
-    try:
-        database.executemany(statement, values)
-    except (UnicodeEncodeError, OverflowError):
-        database.executemany(statement, [tuple(_writable(cell) for cell in row) for row in values])
-
-
-def cells_of(names: tuple[str, ...]) -> Callable[[Row], Iterable[Any]]:
-    """What gives the cells of a row as they are stored."""
-    get = operator.attrgetter(*names)
-    times = [place for place, name in enumerate(names) if name in TIMES]
-    lists = [place for place, name in enumerate(names) if name in LISTS]
-    if not times and not lists:
-        return get
-
-    def cells(row: Row) -> list[Any]:
-        found = list(get(row))
-        for place in times:
-            if found[place] is not None:
-                found[place] = microseconds(found[place])
-        for place in lists:
-            found[place] = json_text(found[place])
-        return found
-
-    return cells
-
-
-def _writable(cell: Any) -> Any:
-    """Half surrogates have no UTF-8, and a number may be longer than a column: the log itself still has both."""
-    if isinstance(cell, str):
-        return cell.encode("utf-8", "replace").decode()
-    return None if isinstance(cell, int) and abs(cell) >= 1 << 63 else cell
-
-
-def json_text(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-_FIRST, _LAST = (
-    round(one.replace(tzinfo=datetime.UTC).timestamp()) * 1_000_000
-    for one in (datetime.datetime(1, 1, 2), datetime.datetime(9999, 12, 31))
-)
-
-
-def microseconds(time: datetime.datetime) -> int | None:
-    """A time as it is stored; one at the end of all days, which is none in UTC, is not known."""
-    count = round(time.timestamp() * 1_000_000)
-    return count if _FIRST <= count <= _LAST else None
-
-
-def moment_of(count: int | None) -> datetime.datetime | None:
-    """A time as it was stored."""
-    return None if count is None else datetime.datetime.fromtimestamp(count / 1_000_000, datetime.UTC)
 
 
 @contextmanager

@@ -86,21 +86,30 @@ class FileReading:
                 size = row.size
                 self._feed(file, reader, builder, row, begin)
                 row.size = row.size if is_plain else size
-                self.firm = builder.rows()
-                firm = builder.events
-                # Of some files everything is told at the end: there is nothing to go on from.
-                row.state = stored(reader, builder) if firm and _may_grow(row) else None
-                for event in reader.rest():
-                    if builder.events == firm:
-                        builder.go_on()
-                    builder.take(event)
-                self.provisional = builder.rows()
+                if _may_grow(row):
+                    self._end(reader, builder, row)
+                else:
+                    for event in reader.rest():
+                        builder.take(event)
+                    self.firm, self.provisional = builder.rows(), builder.rows()
         except (OSError, LogError) as error:
             row.error = getattr(error, "strerror", None) or str(error)
             builder = TableBuilder(path)
             self.firm = self.provisional = builder.rows()
             self.is_continued = False
         row.events, row.unreadable, row.unknown = builder.events, builder.unreadable, builder.unknown
+
+    def _end(self, reader: LogReader, builder: TableBuilder, row: FileRow) -> None:
+        """Takes what only the end of a file told as provisional, and keeps the reader as it was before that."""
+        self.firm = builder.rows()
+        firm = builder.events
+        # Of some files everything is told at the end: there is nothing to go on from.
+        row.state = stored(reader, builder) if firm else None
+        for event in reader.rest():
+            if builder.events == firm:
+                builder.go_on()
+            builder.take(event)
+        self.provisional = builder.rows()
 
     def _feed(self, file: Any, reader: LogReader, builder: TableBuilder, row: FileRow, begin: int) -> None:
         last = b""

@@ -24,13 +24,14 @@ from dragoman.model import AnyEvent, Session
 
 from .discover import Found, all_logs, find_logs
 from .filter import EVERYTHING, Filter, chosen_events
-from .index import Counts, Index, cells_of, default_path
+from .index import Counts, Index, default_path
 from .indexed_file import name_of, path_of
 from .projects import Project, projects_of, repository_of
 from .rows import TABLES, Row, SessionRow, UsageRow, columns_of
 from .session_list import SessionList
 from .sessions import key_of, numbered, sessions_of
 from .sql import Asked, Result, SqlLimits, asked_in_sql
+from .stored_rows import cells_of
 from .whole_sessions import Key, Table, WholeSessions, as_struct, is_copy, key
 
 
@@ -186,7 +187,7 @@ class Query:
         if (table, value) not in self._holders:
             columns = TABLES[table].__struct_fields__
             session, stream = columns.index("session"), columns.index("stream")
-            rows = self.looked().rows(table, f"{table}.{column} = ?", (value,))
+            rows = self.looked().rows(table, f"{table}.{column} = (SELECT id FROM words WHERE word = ?)", (value,))
             self._holders[table, value] = {(row[session], row[stream]) for row in rows}
         return self._holders[table, value]
 

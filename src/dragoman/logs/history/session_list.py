@@ -6,6 +6,7 @@ anew, with all that they are related to: other files of the same session, what s
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -14,9 +15,10 @@ import msgspec
 
 from dragoman.errors import StorageError
 
-from .index import Index, microseconds
+from .index import Index
 from .projects import repositories_of
 from .rows import SessionRow
+from .stored_rows import json_text, microseconds, moment_of
 from .whole_sessions import Key, WholeSessions, is_copy, key, only_one
 
 _SOME: Final = 500
@@ -24,7 +26,10 @@ _SOME: Final = 500
 _ROWS: Final = "SELECT data FROM session_list"
 _NEWEST: Final = "ORDER BY started DESC, session DESC, stream DESC"
 """A session without a time comes last: SQLite takes NULL for the least."""
-_decode = msgspec.json.Decoder(SessionRow).decode
+_FIELDS: Final = SessionRow.__struct_fields__
+_TIMED: Final = ("started", "ended")
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Any]).decode
 
 
 class SessionList:
@@ -79,8 +84,13 @@ class SessionList:
 
     def files_of(self, row: SessionRow) -> list[tuple[str, str]]:
         """The files a session stands in, each with its format."""
-        found = self._index.ask("SELECT files FROM session_list WHERE session = ? AND stream = ?", *key(row))
-        return [(path, format) for text, *_ in found for path, format in msgspec.json.decode(text)]
+        return list(
+            self._index.ask(
+                "SELECT files.path, files.format FROM session_list, json_each(session_list.files) AS one"
+                " JOIN files ON files.id = one.value WHERE session = ? AND stream = ? ORDER BY one.key",
+                *key(row),
+            )
+        )
 
     def sessions_in(self, file: str) -> set[str]:
         """The sessions that stand in a file."""
@@ -88,7 +98,7 @@ class SessionList:
 
     def _found(self, which: str, *values: Any) -> Iterator[SessionRow]:
         for (data,) in self._index.ask(f"{_ROWS} {which}", *values):
-            row = _decode(data)
+            row = _unpacked(data)
             row.repository = self._repository(row.cwd or row.project)
             yield row
 
@@ -126,6 +136,7 @@ class SessionList:
         seen: set[tuple[object, ...]] = set()
         self._index.look_at(one.path for one in files if not is_copy(one, seen))
         whole = WholeSessions(self._index, find_repositories=False)
+        ids = self._index.file_ids(one.path for one in files)
         places = {key(row): place for place, row in enumerate(whole.in_order)}
         for row in whole.rows:
             if row.session in sessions:
@@ -136,9 +147,25 @@ class SessionList:
                     None if above is None else _named(key(above)),
                     places[key(row)],
                     row.cwd or row.project,
-                    msgspec.json.encode(row),
-                    msgspec.json.encode(whole.files_of(row)).decode(),
+                    _packed(row),
+                    json_text([ids[file] for file, _ in whole.files_of(row)]),
                 )
+
+
+def _packed(row: SessionRow) -> bytes:
+    """A row as the list keeps it: its cells without their names, times as they are stored."""
+    return _encode([microseconds(one) if isinstance(one, datetime.datetime) else one for one in _cells(row)])
+
+
+def _cells(row: SessionRow) -> list[Any]:
+    return [getattr(row, name) for name in _FIELDS]
+
+
+def _unpacked(data: bytes) -> SessionRow:
+    values: dict[str, Any] = dict(zip(_FIELDS, _decode(data), strict=True))
+    for name in _TIMED:
+        values[name] = moment_of(values[name])
+    return SessionRow(**values)
 
 
 def _named(one: Key) -> str:

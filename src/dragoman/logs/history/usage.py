@@ -21,11 +21,11 @@ from dragoman.registry import FORMATS
 
 from .costs import Costs
 from .discover import Found
-from .index import microseconds, moment_of
 from .indexed_file import FileRow, beside_of, name_of, tail_of
 from .query import Query, Repeats
 from .rows import TABLES, UsageRow
 from .sessions import key_of
+from .stored_rows import microseconds, moment_of
 from .tables import exchange_of
 
 _PIECE: Final = 1 << 18
