@@ -6,7 +6,7 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +52,8 @@ def claude(draw: random.Random, session: str, agent: str | None = None) -> dict[
     return head | {"type": "user", "message": {"role": "user", "content": text}}
 
 
-def changes(draw: random.Random, folder: Path) -> Iterator[str]:
-    """Makes one change after another to the logs of a folder."""
+def changes(draw: random.Random, folder: Path, line: Callable[..., dict[str, Any]] = claude) -> Iterator[str]:
+    """Makes one change after another to the logs of a folder; `line` makes their lines."""
     while True:
         files = sorted(folder.rglob("*.jsonl"))
         kind = draw.choice(["new", "grow", "grow", "remove", "copy", "rewrite"]) if files else "new"
@@ -68,7 +68,7 @@ def changes(draw: random.Random, folder: Path) -> Iterator[str]:
             if path.parent.name != "copies":
                 shutil.copy(path, folder / "copies" / path.name)
         else:
-            lines = [json.dumps(claude(draw, session, agent)) for _ in range(draw.randrange(1, 4))]
+            lines = [json.dumps(line(draw, session, agent)) for _ in range(draw.randrange(1, 4))]
             with path.open("a" if kind == "grow" else "w") as file:
                 file.write("".join(f"{line}\n" for line in lines))
         yield f"{kind} {path.relative_to(folder)}"

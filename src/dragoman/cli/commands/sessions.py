@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import msgspec
 
 from dragoman import logs
 from dragoman.cli.filter_options import complete_sessions, filter_options, query_of
@@ -26,10 +25,8 @@ def command(
 
     What was read once is kept in an index (`dragoman index info`); only logs that changed are read again.
     """
-    every = query_of(console, wanted, update=not no_update).sessions(
-        msgspec.structs.replace(asked, limit=None), with_agents=agents
-    )
-    found = every[: asked.limit]
+    query = query_of(console, wanted, update=not no_update)
+    found = query.sessions(asked, with_agents=agents)
     if as_json:
         console.json([_facts(row) for row in found])
     elif not found:
@@ -38,8 +35,8 @@ def command(
         console.table(
             ("session", "client", "began", "turns", "calls", "tokens", "title"), [_cells(row) for row in found]
         )
-        if len(found) < len(every):
-            console.note(f"{len(found):,} of {len(every):,} sessions are shown; --all shows all of them.")
+        if len(found) == asked.limit and (every := query.count(asked, with_agents=agents)) > len(found):
+            console.note(f"{len(found):,} of {every:,} sessions are shown; --all shows all of them.")
     return ExitCode.OK if found else ExitCode.NO
 
 

@@ -19,7 +19,8 @@ class Costs:
 
     def __init__(self, own: Sequence[Price] = ()) -> None:
         self._own = own
-        self._thresholds = sorted({price.over for price in (*PRICES, *own)})
+        self.thresholds = sorted({price.over for price in (*PRICES, *own)})
+        """The lengths of prompts beyond which a price may be another."""
         self._known: dict[tuple[str, datetime.date, int], Price | None] = {}
         self._whole: dict[int, tuple[int, int, int, int]] = {}
         """Price, by its id (it is kept as long as this is) → what `_in_whole_numbers` says."""
@@ -41,9 +42,15 @@ class Costs:
         # The same sum in whole numbers, which is several times as quick and as exact.
         return (row.input_tokens * whole[0] + read * whole[1] + write * whole[2] + row.output_tokens * whole[3]) / _UNIT
 
+    def of_sum(self, model: str, day: datetime.date, prompt: int, summed: UsageRow) -> float | None:
+        """The same for the tokens of several exchanges of a model and a day, whose prompts have the same price."""
+        price = self._price(model, day, prompt)
+        cost = None if price is None else cost_at(price, summed)
+        return None if cost is None else float(cost)
+
     def _price(self, model: str, day: datetime.date, prompt: int) -> Price | None:
         # All prompts between two thresholds have the same price.
-        key = (model, day, bisect.bisect_left(self._thresholds, prompt))
+        key = (model, day, bisect.bisect_left(self.thresholds, prompt))
         if key not in self._known:
             price = self._known[key] = price_of(model, day, prompt_tokens=prompt, own=self._own)
             whole = None if price is None else _in_whole_numbers(price)

@@ -12,7 +12,7 @@ import functools
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
@@ -324,6 +324,7 @@ class Index:
         settings = ", ".join(f"{name} = ?" for name in _FILE_COLUMNS)
         values = [getattr(row, name) for name in _FILE_COLUMNS]
         database.execute(f"UPDATE files SET {settings} WHERE id = ?", (*values, id))
+        database.execute("INSERT OR IGNORE INTO unsettled VALUES (?)", (id,))
         self._unlist(id)
         return True
 
@@ -342,6 +343,12 @@ class Index:
     def _remove_rows(self, file: int, *, only_provisional: bool) -> None:
         remove = self._database.execute
         which = " AND provisional" if only_provisional else ""
+        remove(
+            "INSERT OR IGNORE INTO unsettled_exchanges SELECT exchange_key FROM usage WHERE exchange_key IS NOT NULL"
+            f" AND scope IN (SELECT id FROM scopes WHERE file = ?){which}",
+            (file,),
+        )
+        remove("INSERT OR IGNORE INTO unsettled VALUES (?)", (file,))
         for table in (*TABLES, "agents"):
             remove(f"DELETE FROM {table} WHERE scope IN (SELECT id FROM scopes WHERE file = ?){which}", (file,))
         remove(f"DELETE FROM texts WHERE id BETWEEN ? AND ?{which}", (first_text(file), first_text(file + 1) - 1))
@@ -419,7 +426,7 @@ class Index:
         self, table: str, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]
     ) -> Iterator[tuple[Any, ...]]:
         """Rows with their words and texts."""
-        words = self._words.known(self._database)
+        words = self.words()
         numbers = [place for place, name in enumerate(names) if name in WORDS[table]]
         texts = [names.index(name) for name in TEXTS[table]]
         at = FileTexts(self._database, table).at
@@ -443,6 +450,14 @@ class Index:
         self._look()
         names = AgentRow.__struct_fields__
         return [AgentRow(**dict(zip(names, row, strict=True))) for row in self._database.execute(statement)]
+
+    def write(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
+        """Writes, within `writing`."""
+        self._database.executemany(statement, values)
+
+    def words(self) -> dict[int | None, str | None]:
+        """Number → word, for columns whose values are few."""
+        return self._words.known(self._database)
 
     # ── the list of sessions (`session_list.SessionList`) ──────────────────
 
@@ -611,7 +626,12 @@ def current_rows(table: str) -> str:
     if keys is None:
         return "1"
     same = " AND ".join(f"later.{name} = {table}.{name}" for name in ("scope", *keys[len(NAMED) - 1 :]))
-    return f"({table}.provisional OR NOT EXISTS (SELECT 1 FROM {table} AS later WHERE later.provisional AND {same}))"
+    # Few files have such rows, and looking for them by scope takes less than by row.
+    growing = f"{table}.scope NOT IN (SELECT scope FROM sessions WHERE provisional)" if table != "sessions" else "0"
+    return (
+        f"({table}.provisional OR {growing}"
+        f" OR NOT EXISTS (SELECT 1 FROM {table} AS later WHERE later.provisional AND {same}))"
+    )
 
 
 def _counting(table: str) -> str:
@@ -625,10 +645,12 @@ def _counting(table: str) -> str:
 def _statements() -> Iterator[str]:
     yield "CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT)"
     own = ", ".join(f"{name} {'INTEGER' if name in _INTEGERS else ''}" for name in _FILE_COLUMNS if name != "path")
-    yield f"CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, {own})"
+    yield f"CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, {own}, copy INTEGER DEFAULT 0)"
     yield from statements()
     yield "CREATE TABLE folders(folder TEXT PRIMARY KEY, repository TEXT)"
     yield "CREATE TABLE unlisted(session TEXT PRIMARY KEY) WITHOUT ROWID"
+    yield "CREATE TABLE unsettled(file INTEGER PRIMARY KEY)"
+    yield "CREATE TABLE unsettled_exchanges(exchange INTEGER PRIMARY KEY)"
     yield f"CREATE TABLE session_list({', '.join(_LISTED)}, PRIMARY KEY(session, stream))"
     for table, looked_up, which in _LOOKED_UP:
         name = f"{table}_{looked_up.partition(' ')[0].rstrip(',')}"

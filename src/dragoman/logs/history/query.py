@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from itertools import islice
 from math import fsum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -27,12 +27,17 @@ from .filter import EVERYTHING, Filter, chosen_events
 from .index import Counts, Index, default_path
 from .indexed_file import name_of, path_of
 from .projects import Project, projects_of, repository_of
+from .repeats import Repeats
 from .rows import TABLES, Row, SessionRow, UsageRow, columns_of
 from .session_list import SessionList
 from .sessions import key_of, numbered, sessions_of
+from .settled import settle
 from .sql import Asked, Result, SqlLimits, asked_in_sql
 from .stored_rows import cells_of
 from .whole_sessions import Key, Table, WholeSessions, as_struct, is_copy, key
+
+_MOST: Final = 0.9
+"""The share of all files that an index must know to be brought up to date where less would do."""
 
 
 class Query:
@@ -142,6 +147,35 @@ class Query:
             self._is_looking = True
         return self.index
 
+    def settled(self, *, is_new_index_made: bool = True) -> Index | None:
+        """The index, up to date, with what is told twice decided; `None` if it is not of just the files queried.
+
+        Without `is_new_index_made` it is `None` too if there are many files that it does not know.
+        """
+        if self._paths is not None or self.index.is_in_memory:
+            return None
+        if not self._is_fresh:
+            (known,) = next(self.index.ask("SELECT count(*) FROM files"))
+            if not is_new_index_made and not known:
+                return None
+            found = self.files()
+            if not is_new_index_made and known < _MOST * len(found):
+                return None
+            self.refresh(found=found)
+        if not self._is_of_the_files_queried():
+            return None
+        try:
+            settle(self.index)
+        except StorageError:
+            return None
+        return self.index
+
+    def _is_of_the_files_queried(self) -> bool:
+        if self._paths is not None or self.index.is_in_memory:
+            return False
+        (indexed,) = next(self.index.ask("SELECT count(*) FROM files"))
+        return bool(indexed == len(set(self._walked)))
+
     @property
     def _sessions(self) -> SessionList | WholeSessions:
         """All sessions: the list that the index keeps, if it is of just the files that are queried."""
@@ -149,12 +183,10 @@ class Query:
             return self._known
         if not self._is_fresh:
             self.refresh()
-        if self._list is None and self._paths is None and not self.index.is_in_memory:
-            (indexed,) = next(self.index.ask("SELECT count(*) FROM files"))
-            if indexed == len(set(self._walked)):
-                with suppress(StorageError):  # then they are put together for this query
-                    self._list = SessionList(self.index, self._walked)
-                self._is_looking = False
+        if self._list is None and self._is_of_the_files_queried():
+            with suppress(StorageError):  # then they are put together for this query
+                self._list = SessionList(self.index, self._walked)
+            self._is_looking = False
         return self._list or self._all
 
     @property
@@ -190,6 +222,14 @@ class Query:
             rows = self.looked().rows(table, f"{table}.{column} = (SELECT id FROM words WHERE word = ?)", (value,))
             self._holders[table, value] = {(row[session], row[stream]) for row in rows}
         return self._holders[table, value]
+
+    def count(self, asked: Filter = EVERYTHING, *, with_agents: bool = False) -> int:
+        """How many sessions there are, whatever the limit."""
+        chosen = msgspec.structs.replace(asked, limit=None)
+        sessions = self._sessions
+        if isinstance(sessions, SessionList) and chosen == EVERYTHING:
+            return sessions.count(with_agents=with_agents)
+        return len(self.sessions(chosen, with_agents=with_agents))
 
     def projects(self, asked: Filter = EVERYTHING) -> list[Project]:
         """The projects of the sessions asked for, all worktrees of a repository together; the newest first."""
@@ -415,40 +455,6 @@ def _with_children(sessions: Iterable[Session]) -> Iterator[Session]:
     for session in sessions:
         yield session
         yield from _with_children(session.children)
-
-
-class Repeats:
-    """Which exchanges were told before: by their names; else, in a fork, those it begins with as the session it left.
-
-    Exchanges come in the order of their files, the one that was left before its fork.
-    """
-
-    def __init__(self, forks: Mapping[str, str]) -> None:
-        self._forks = forks
-        """Session → the one it branched off."""
-        self._seen: dict[str, tuple[str, str, str]] = {}
-        self._told: dict[str, list[tuple[int | str | None, ...]]] = {}
-        """Session → the tokens of its exchanges that have no name."""
-        self._alone: set[str] = set()
-        """Forks that went on by themselves."""
-
-    def has(self, row: UsageRow) -> bool:
-        """Whether another session or file told of this exchange before; each is asked about once."""
-        if row.exchange is not None:
-            told = row.file, row.session, row.stream
-            return self._seen.setdefault(row.exchange, told) != told
-        if row.stream != "main":
-            return False
-        mine = self._told.setdefault(row.session, [])
-        mine.append((row.model, row.input_tokens, row.cached_read_tokens, row.output_tokens, row.tokens))
-        base = self._forks.get(row.session)
-        if base is None or row.session in self._alone:
-            return False
-        theirs = self._told.get(base, [])
-        if theirs[len(mine) - 1 : len(mine)] == mine[-1:]:
-            return True
-        self._alone.add(row.session)
-        return False
 
 
 def _priced(rows: Iterable[UsageRow], repeats: Repeats) -> Iterator[UsageRow]:

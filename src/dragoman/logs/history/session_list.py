@@ -54,6 +54,12 @@ class SessionList:
         which = "" if with_agents else "WHERE parent IS NULL"
         return self._found(f"{which} {_NEWEST}")
 
+    def count(self, *, with_agents: bool = False) -> int:
+        """How many sessions there are; `with_agents` includes sub-agents."""
+        which = "" if with_agents else "WHERE parent IS NULL"
+        (count,) = next(self._index.ask(f"SELECT count(*) FROM session_list {which}"))
+        return int(count)
+
     def beginning(self, id: str) -> SessionRow | None:
         """The session with this id or prefix of it; a sub-agent by its own id. `LogError` if a prefix means several."""
         for exact in ("session = ? AND stream = 'main'", "stream = ?", "session = ?"):

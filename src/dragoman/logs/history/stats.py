@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from functools import lru_cache
 from math import fsum
 from typing import Final, Literal, get_args
@@ -20,6 +20,7 @@ import msgspec
 from dragoman.errors import LogError, nearest
 from dragoman.logs.blocks import block_starts
 
+from .counted import COUNTED, Counting
 from .filter import EVERYTHING, Filter
 from .query import Query
 from .rows import CallRow, SessionRow, UsageRow
@@ -144,9 +145,10 @@ class _Tally:
     def __init__(self) -> None:
         self.sessions: set[str] = set()
         self.models: set[str] = set()
+        self.counted_sessions: int | None = None
         self.calls = Calls(failed_by={})
         self.failed: Counter[str] = Counter()
-        self.seconds: list[float] = []
+        self.seconds: MutableSequence[float] = []
         self.tokens = Tokens()
         # Added up at the end, and exactly: a sum of dollars must not depend on the order of its groups.
         self.costs: list[float] = []
@@ -182,12 +184,29 @@ class _Tally:
         if row.logged_cost is not None:
             self.logged_costs.append(row.logged_cost)
 
+    def called(self, status: str, failure: str | None, count: int) -> None:
+        """Adds so many calls that ended in one way."""
+        self.calls.calls += count
+        self.calls.waiting += count * (status == "waiting")
+        if status == "failed":
+            self.calls.failures += count
+            self.failed[failure or "failed"] += count
+
+    def used(self, counted: Mapping[str, int | None], cost: float | None, unpriced: int) -> None:
+        """Adds what was counted of some exchanges."""
+        for name, count in counted.items():
+            if count is not None:
+                setattr(self.tokens, name, (getattr(self.tokens, name) or 0) + count)
+        if cost is not None:
+            self.costs.append(cost)
+        self.tokens.unpriced += unpriced
+
     def merge(self, other: _Tally) -> None:
         """Adds what another group counted."""
         self.sessions |= other.sessions
         self.models |= other.models
         self.failed += other.failed
-        self.seconds += other.seconds
+        self.seconds.extend(other.seconds)
         self.costs += other.costs
         self.logged_costs += other.logged_costs
         for ours, theirs in ((self.calls, other.calls), (self.tokens, other.tokens)):
@@ -198,16 +217,16 @@ class _Tally:
 
     def group(self, names: dict[str, str | None]) -> Group:
         self.calls.failed_by = dict(sorted(self.failed.items(), key=lambda one: (-one[1], one[0])))
-        self.seconds.sort()
-        if self.seconds:
-            self.calls.timed = len(self.seconds)
-            self.calls.median, self.calls.p90 = quantile(self.seconds, 0.5), quantile(self.seconds, 0.9)
-            self.calls.longest = self.seconds[-1]
+        seconds = sorted(self.seconds)
+        if seconds:
+            self.calls.timed = len(seconds)
+            self.calls.median, self.calls.p90 = quantile(seconds, 0.5), quantile(seconds, 0.9)
+            self.calls.longest = seconds[-1]
         self.tokens.cost = fsum(self.costs) if self.costs else None
         self.tokens.logged_cost = fsum(self.logged_costs) if self.logged_costs else None
         return Group(
             group=names,
-            sessions=len(self.sessions),
+            sessions=len(self.sessions) if self.counted_sessions is None else self.counted_sessions,
             models=sorted(self.models),
             calls=self.calls,
             tokens=self.tokens,
@@ -249,6 +268,15 @@ class _Counting:
         needs_sessions = not {"project", "session"}.isdisjoint(by)
         self._is_light = tokens_only and not needs_sessions and asked.project is None is asked.session
         self._known = _Known()
+        # Where calls are chosen, the tokens of a session are not theirs.
+        self._has_tokens = not _OF_CALLS.intersection(by) and asked.tool is None is asked.operation
+        self._sessions: int | None = None
+        """How many sessions there are in all groups together, where the index has counted them."""
+        if asked.project is None is asked.session and COUNTED.issuperset(by):
+            index = query.settled(is_new_index_made=not tokens_only)
+            if index is not None:
+                self._take_counts(Counting(index, asked, by))
+                return
         if not self._is_light:
             self._known.rows = {key(row): row for row in query.rows(SessionRow, self._sessions_asked)}
         if "session" in by:
@@ -263,10 +291,31 @@ class _Counting:
             )
         if not tokens_only:
             self._count_calls()
-        # Where calls are chosen, the tokens of a session are not theirs.
-        self._has_tokens = not _OF_CALLS.intersection(by) and asked.tool is None is asked.operation
         if self._has_tokens:
             self._count_usage()
+
+    def _take_counts(self, counting: Counting) -> None:
+        """Takes what the index has counted."""
+        tables = [*([] if self._tokens_only else ["calls"]), *(["usage"] if self._has_tokens else [])]
+        if not self._tokens_only:
+            for names, status, failure, count in counting.calls():
+                self._tally(names).called(status, failure, count)
+            for names, seconds in counting.seconds().items():
+                self._tally(names).seconds = seconds
+        if self._has_tokens:
+            for names, count in counting.repeated():
+                self._tally(names).tokens.repeated += count
+            for names, model, counted, cost, unpriced in counting.tokens():
+                self._tally(names).used(counted, cost, unpriced)
+                self._tally(names).models |= {model} - {""}
+            for names, alone in counting.alone():
+                self._tally(names).used({}, alone, int(alone is None))
+            for names, logged in counting.logged_costs():
+                self._tally(names).logged_costs.append(logged)
+        for names, sessions in counting.sessions(tables, in_groups=True).items():
+            if names or sessions:
+                self._tally(names).counted_sessions = sessions
+        self._sessions = counting.sessions(tables, in_groups=False).get((), 0)
 
     def _count_calls(self) -> None:
         asked = self._asked
@@ -309,6 +358,7 @@ class _Counting:
         whole = _Tally()
         for tally in self._tallies.values():
             whole.merge(tally)
+        whole.counted_sessions = self._sessions
         return self._made(whole, None)
 
     def _made(self, tally: _Tally, names: Names | None) -> Group:

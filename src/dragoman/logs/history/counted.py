@@ -1,0 +1,193 @@
+"""Calls and exchanges counted by the index itself: sums by SQL, so that nothing is made of each of them.
+
+Rule: the counts are those that going through all rows gives (`stats` does that where an index holds other files too).
+"""
+
+from __future__ import annotations
+
+import datetime
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from dragoman import config
+
+from .costs import Costs
+from .filter import Filter
+from .index import Index, current_rows
+from .rows import UsageRow
+from .stored_rows import microseconds, moment_of
+
+_SECOND: Final = "({0}.time - ({0}.time % 1000000 + 1000000) % 1000000) / 1000000"
+_TIMES: Final = {
+    "day": f"date({_SECOND}, 'unixepoch')",
+    "week": f"date({_SECOND}, 'unixepoch', 'weekday 0', '-6 days')",
+    "month": f"strftime('%Y-%m', {_SECOND}, 'unixepoch')",
+}
+_CLIENT: Final = "(SELECT client FROM sessions WHERE sessions.scope = calls.scope LIMIT 1)"
+_CALLS: Final = {"tool": "calls.name", "operation": "calls.operation", "model": "calls.model", "client": _CLIENT}
+_USAGE: Final = {"model": "usage.model", "client": "usage.client"}
+_WORDS: Final = frozenset({*_CALLS, *_USAGE})
+COUNTED: Final = frozenset({*_WORDS, *_TIMES})
+"""What can be grouped by here."""
+_KINDS: Final = (
+    *("input_tokens", "cached_read_tokens", "cached_write_tokens", "output_tokens"),
+    *("reasoning_tokens", "tool_tokens", "tokens"),
+)
+_PRICED, _UNPRICED, _ALONE = range(3)
+_PRICE: Final = f"""CASE
+ WHEN usage.logged_cost = 0 THEN {_ALONE}
+ WHEN usage.model IS NULL OR usage.time IS NULL OR usage.input_tokens IS NULL THEN {_UNPRICED}
+ WHEN coalesce(usage.tool_tokens, 0) <> 0 OR usage.output_tokens IS NULL THEN {_ALONE}
+ ELSE {_PRICED} END"""
+"""How the cost of an exchange is found: with others of its day and model, not at all, or by itself."""
+_USED: Final = " + ".join(
+    f"{1 << bit} * (coalesce(usage.{name}, 0) > 0)"
+    for bit, name in enumerate(("input_tokens", "cached_read_tokens", "cached_write_tokens", "output_tokens"))
+)
+"""Which kinds of tokens an exchange has: where one of them has no price, it has none."""
+_PROMPT: Final = "usage.input_tokens + coalesce(usage.cached_read_tokens, 0) + coalesce(usage.cached_write_tokens, 0)"
+_COPIES: Final = "scope NOT IN (SELECT scopes.id FROM scopes JOIN files ON files.id = scopes.file WHERE files.copy)"
+
+Names = tuple[str | None, ...]
+
+
+class Counting:
+    """Counts of an index whose repeated exchanges are decided, in groups."""
+
+    def __init__(self, index: Index, asked: Filter, by: Sequence[str]) -> None:
+        self._index, self._asked, self._by = index, asked, tuple(by)
+        self._words = index.words()
+        self._costs = Costs(config.current().settings.prices)
+
+    # ── calls ──────────────────────────────────────────────────────────────
+
+    def calls(self) -> Iterator[tuple[Names, str, str | None, int]]:
+        """Group, status, kind of failure → how many."""
+        for *names, status, failure, count in self._ask("calls", "calls.status, calls.failure", "count(*)"):
+            yield self._named(names), self._words[status] or "", self._words[failure], count
+
+    def seconds(self) -> dict[Names, array[float]]:
+        """Group → how long each call took, as far as it is known."""
+        found: dict[tuple[Any, ...], array[float]] = {}
+        took = "coalesce(calls.duration, calls.elapsed)"
+        for *names, seconds in self._ask("calls", "", took, f"{took} IS NOT NULL", in_groups=False):
+            key = tuple(names)
+            if key not in found:
+                found[key] = array("d")
+            found[key].append(seconds)
+        return {self._named(names): each for names, each in found.items()}
+
+    # ── exchanges ──────────────────────────────────────────────────────────
+
+    def repeated(self) -> Iterator[tuple[Names, int]]:
+        """Group → how many exchanges were told of before."""
+        for *names, count in self._ask("usage", "", "count(*)", "usage.repeated"):
+            yield self._named(names), count
+
+    def tokens(self) -> Iterator[tuple[Names, str, dict[str, int | None], float | None, int]]:
+        """Group, model, what is counted of it, what that cost, and how many of its exchanges have no known price."""
+        day = _TIMES["day"].format("usage")
+        within = f"usage.model, {day}, {self._bucket()}, {_USED}, {_PRICE}"
+        sums = ", ".join(f"sum(usage.{name})" for name in _KINDS)
+        what = f"max({_PROMPT}), count(*), sum(usage.tokens IS NULL), sum(usage.doubtful), {sums}"
+        for found in self._ask("usage", within, what, "NOT usage.repeated"):
+            names, rest = found[: len(self._by)], found[len(self._by) :]
+            model, day, _, _, price, prompt, count, unsaid, doubtful = rest[: -len(_KINDS)]
+            tokens: dict[str, int | None] = dict(zip(_KINDS, rest[-len(_KINDS) :], strict=True))
+            cost = None
+            if price == _PRICED:
+                summed = UsageRow(session="", stream="", number=0, event="", **(tokens | {"tool_tokens": None}))  # type: ignore[arg-type]
+                cost = self._costs.of_sum(self._words[model] or "", datetime.date.fromisoformat(day), prompt, summed)
+            counted = tokens | {"exchanges": count, "unsaid": unsaid, "doubtful": doubtful}
+            yield (
+                self._named(names),
+                self._words[model] or "",
+                counted,
+                cost,
+                count if price != _ALONE and cost is None else 0,
+            )
+
+    def alone(self) -> Iterator[tuple[Names, float | None]]:
+        """Group → what exchanges cost that have a price of their own."""
+        names = ("model", "client", "time", "logged_cost", *_KINDS)
+        what = ", ".join(f"usage.{name}" for name in names)
+        wanted = f"NOT usage.repeated AND {_PRICE} = {_ALONE}"
+        for row in self._ask("usage", "", what, wanted, in_groups=False):
+            cells: dict[str, Any] = dict(zip(names, row[len(self._by) :], strict=True))
+            cells["model"], cells["client"] = self._words[cells["model"]], self._words[cells["client"]]
+            cells["time"] = moment_of(cells["time"])
+            made = UsageRow(session="", stream="", number=0, event="", **cells)
+            yield self._named(row[: len(self._by)]), self._costs.of(made)
+
+    def logged_costs(self) -> Iterator[tuple[Names, float]]:
+        """Group → what the log says that an exchange cost."""
+        wanted = "NOT usage.repeated AND usage.logged_cost IS NOT NULL"
+        for *names, cost in self._ask("usage", "", "usage.logged_cost", wanted, in_groups=False):
+            yield self._named(names), cost
+
+    # ── sessions ───────────────────────────────────────────────────────────
+
+    def sessions(self, tables: Iterable[str], *, in_groups: bool) -> dict[Names, int]:
+        """Group → how many sessions had a call or an exchange in it."""
+        by = self._by if in_groups else ()
+        parts, values = [], []
+        for table in tables:
+            where, given = self._where(table)
+            keys = "".join(f", {one}" for one in self._keys(table, by))
+            parts.append(f"SELECT {table}.scope AS scope{keys} FROM {table} WHERE {where}")
+            values += given
+        names = [f"k{number}" for number in range(len(by))]
+        grouped = f" GROUP BY {', '.join(names)}" if names else ""
+        statement = (
+            f"WITH part({', '.join(('scope', *names))}) AS ({' UNION '.join(parts)})"
+            f" SELECT {', '.join((*names, 'count(DISTINCT scopes.session)'))}"
+            f" FROM part JOIN scopes ON scopes.id = part.scope{grouped}"
+        )
+        return {self._named(found, by): count for *found, count in self._index.ask(statement, *values)}
+
+    # ── SQL ────────────────────────────────────────────────────────────────
+
+    def _ask(
+        self, table: str, within: str, what: str, only: str = "1", *, in_groups: bool = True
+    ) -> Iterator[tuple[Any, ...]]:
+        where, values = self._where(table)
+        keys = [*self._keys(table, self._by), *([within] if within else [])]
+        selected = ", ".join((*keys, what))
+        grouped = f" GROUP BY {', '.join(keys)}" if in_groups and keys else ""
+        return self._index.ask(f"SELECT {selected} FROM {table} WHERE {where} AND {only}{grouped}", *values)
+
+    def _keys(self, table: str, by: Sequence[str]) -> list[str]:
+        known = _CALLS if table == "calls" else _USAGE
+        return [known[one] if one in known else _TIMES[one].format(table) for one in by]
+
+    def _where(self, table: str) -> tuple[str, list[Any]]:
+        asked = self._asked
+        where, values = [f"{table}.{_COPIES}", current_rows(table)], list[Any]()
+        if asked.since is not None:
+            where.append(f"{table}.time >= ?")
+            values.append(microseconds(asked.since))
+        if asked.until is not None:
+            where.append(f"{table}.time < ?")
+            values.append(microseconds(asked.until))
+        if asked.model is not None:
+            where.append(f"{table}.model IN (SELECT id FROM words WHERE substr(word, 1, ?) = ?)")
+            values += [len(asked.model), asked.model]
+        chosen = {"tool": asked.tool, "operation": asked.operation} if table == "calls" else {}
+        known = _CALLS if table == "calls" else _USAGE
+        for name, word in (*chosen.items(), ("client", asked.client)):
+            if word is not None:
+                where.append(f"{known[name]} = (SELECT id FROM words WHERE word = ?)")
+                values.append(word)
+        return " AND ".join(where), values
+
+    def _bucket(self) -> str:
+        """Between which thresholds of prices a prompt is."""
+        cases = "".join(
+            f" WHEN {_PROMPT} <= {most} THEN {number}" for number, most in enumerate(self._costs.thresholds)
+        )
+        return f"CASE{cases} ELSE -1 END" if cases else "-1"
+
+    def _named(self, names: Sequence[Any], by: Sequence[str] | None = None) -> Names:
+        by = self._by if by is None else by
+        return tuple([self._words[one] if kind in _WORDS else one for one, kind in zip(names, by, strict=True)])

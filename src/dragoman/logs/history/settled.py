@@ -1,0 +1,86 @@
+"""Which logs are copies of others, and which exchanges another session or file told of before: decided once, and kept.
+
+Rule: what is decided is what going through all rows in the order of their files says (`whole_sessions.is_copy`,
+`query.Repeats`). It is decided anew for what changed: files that were read, and exchanges that were taken away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .index import Index
+from .repeats import Repeats
+from .rows import UsageRow
+
+_IN_ORDER: Final = "replace(files.path, '/', char(1))"
+"""Files are walked folder by folder, sorted by the parts of their paths."""
+_ALIKE: Final = "size, tail, format, beside"
+_UNSETTLED: Final = """SELECT exchange FROM unsettled_exchanges UNION
+ SELECT exchange_key FROM unsettled JOIN scopes ON scopes.file = unsettled.file JOIN usage ON usage.scope = scopes.id
+ WHERE exchange_key IS NOT NULL"""
+_TOLD_OFTEN: Final = f"""SELECT exchange_key FROM usage WHERE exchange_key IN ({_UNSETTLED})
+ GROUP BY exchange_key HAVING min(scope) <> max(scope) OR max(repeated)"""
+_TELLERS: Final = f"""SELECT usage.scope FROM usage JOIN scopes ON scopes.id = usage.scope
+ JOIN files ON files.id = scopes.file WHERE exchange_key = ? AND NOT files.copy
+ ORDER BY {_IN_ORDER}, usage.place LIMIT 1"""
+_FORKS: Final = """SELECT DISTINCT scopes.session, forked_from FROM sessions JOIN scopes ON scopes.id = sessions.scope
+ WHERE forked_from IS NOT NULL AND EXISTS (SELECT 1 FROM scopes AS part JOIN unsettled ON unsettled.file = part.file
+ WHERE part.session IN (scopes.session, sessions.forked_from))"""
+_NAMELESS: Final = ("model", "input_tokens", "cached_read_tokens", "output_tokens", "tokens")
+_UNNAMED: Final = f"""SELECT usage.scope, usage.place, scopes.session, {", ".join(f"usage.{one}" for one in _NAMELESS)}
+ FROM scopes JOIN files ON files.id = scopes.file JOIN usage ON usage.scope = scopes.id
+ WHERE scopes.session IN (?, ?) AND scopes.stream = 'main' AND exchange_key IS NULL AND NOT files.copy
+ ORDER BY {_IN_ORDER}, usage.place"""
+
+
+def settle(index: Index) -> None:
+    """Decides what is not decided yet."""
+    if not next(index.ask("SELECT EXISTS (SELECT 1 FROM unsettled) OR EXISTS (SELECT 1 FROM unsettled_exchanges)"))[0]:
+        return
+    with index.writing():
+        _mark_copies(index)
+        changed = [(scope, key) for key in _keys(index) for scope in _teller(index, key)]
+        index.write("UPDATE usage SET repeated = (scope <> ?) WHERE exchange_key = ?", changed)
+        index.write("UPDATE usage SET repeated = ? WHERE scope = ? AND place = ?", list(_of_forks(index)))
+        index.write("DELETE FROM unsettled", [()])
+        index.write("DELETE FROM unsettled_exchanges", [()])
+
+
+def _keys(index: Index) -> list[int]:
+    return [key for (key,) in index.ask(_TOLD_OFTEN)]
+
+
+def _teller(index: Index, key: int) -> Iterator[int]:
+    """The session that tells of an exchange first, if any file that counts does."""
+    for (scope,) in index.ask(_TELLERS, key):
+        yield scope
+
+
+def _mark_copies(index: Index) -> None:
+    before = {id for (id,) in index.ask("SELECT id FROM files WHERE copy")}
+    now: set[int] = set()
+    # A file without bytes is no copy, and those whose name differs are others.
+    alike = f"SELECT {_ALIKE} FROM files WHERE size > 0 GROUP BY {_ALIKE} HAVING count(*) > 1"
+    for facts in index.ask(alike):
+        seen: set[str] = set()
+        same = "size = ? AND tail = ? AND format = ? AND beside = ?"
+        for id, path in index.ask(f"SELECT id, path FROM files WHERE {same} ORDER BY {_IN_ORDER}", *facts):
+            name = path.rpartition("/")[2]
+            if name in seen:
+                now.add(id)
+            seen.add(name)
+    index.write("UPDATE files SET copy = ? WHERE id = ?", [(id in now, id) for id in before ^ now])
+    index.write("INSERT OR IGNORE INTO unsettled VALUES (?)", [(id,) for id in before ^ now])
+
+
+def _of_forks(index: Index) -> Iterator[tuple[Any, ...]]:
+    """Exchanges without a name: those that a fork begins with as the session it left."""
+    for session, base in index.ask(_FORKS):
+        repeats = Repeats({session: base})
+        for scope, place, told_in, *cells in index.ask(_UNNAMED, session, base):
+            told: dict[str, Any] = dict(zip(_NAMELESS, cells, strict=True))
+            row = UsageRow(session=told_in, stream="main", number=0, event="", **told)
+            is_repeated = repeats.has(row)
+            if told_in == session:
+                yield is_repeated, scope, place

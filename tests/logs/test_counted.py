@@ -1,0 +1,125 @@
+"""What the index counts by itself is what going through all calls and exchanges counts, whatever happens to logs."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dragoman.logs import Filter, Index, Places, Query, statistics
+from dragoman.logs.history.stats import By, Stats
+from tests.logs.test_session_list import STAMP, changes
+
+MODELS = ["claude-sonnet-4-5", "claude-opus-4-1", "gpt-5", "unheard-of"]
+TOOLS = [("Bash", {"command": "ls"}), ("Read", {"file_path": "/a"}), ("Odd", {})]
+QUESTIONS: list[tuple[tuple[By, ...], Filter, bool]] = [
+    ((), Filter(), False),
+    (("tool",), Filter(), False),
+    (("day", "model"), Filter(), True),
+    (("week", "client", "operation"), Filter(model="claude"), False),
+    (("month",), Filter(tool="Bash"), False),
+]
+
+
+class Slowly(Query):
+    """A query that goes through all rows."""
+
+    def settled(self, *, is_new_index_made: bool = True) -> Index | None:
+        return None
+
+
+def line(draw: random.Random, session: str, agent: str | None = None) -> dict[str, Any]:
+    """A line of a session: a call, its result, or a reply with its tokens that other sessions may tell of too."""
+    head: dict[str, Any] = {
+        "sessionId": session,
+        "uuid": f"u{draw.randrange(40)}",
+        "cwd": "/w",
+        "timestamp": STAMP.format(draw.randrange(60)).replace(
+            "01-01", f"0{draw.randrange(1, 4)}-0{draw.randrange(1, 9)}"
+        ),
+    }
+    head |= {"isSidechain": True, "agentId": agent} if agent is not None else {}
+    if draw.random() < 0.4:
+        done = {
+            "type": "tool_result",
+            "tool_use_id": f"t{draw.randrange(6)}",
+            "content": "?",
+            "is_error": draw.random() < 0.5,
+        }
+        return head | {"type": "user", "message": {"role": "user", "content": [done]}}
+    name, given = draw.choice(TOOLS)
+    kinds = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    usage = {kind: draw.choice([0, 7, 300_000]) for kind in kinds if draw.random() < 0.8}
+    message = {
+        "id": f"m{draw.randrange(12)}",
+        "role": "assistant",
+        "model": draw.choice(MODELS),
+        "content": [{"type": "tool_use", "id": f"t{draw.randrange(6)}", "name": name, "input": given}],
+        "usage": usage,
+        "stop_reason": "tool_use",
+    }
+    return head | {"type": "assistant", "message": message, "requestId": f"r{draw.randrange(12)}"}
+
+
+def rounded(counted: Stats) -> Any:
+    """The same without the last digits of sums of dollars, which are added up in another order."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: plain(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [plain(one) for one in value]
+        return float(f"{value:.10g}") if isinstance(value, float) else value
+
+    return plain(msgspec.to_builtins(counted))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_of_the_index_are_those_of_all_rows(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(seed)
+    folder = tmp_path / "home" / ".claude" / "projects" / "p"
+    folder.mkdir(parents=True)
+    made = changes(draw, folder, line)
+    done = []
+    for _ in range(8):
+        done += [next(made) for _ in range(draw.randrange(1, 4))]
+        with Index(tmp_path / "index.sqlite") as index:
+            quick, slow = (kind(index, places=Places(tmp_path / "home")) for kind in (Query, Slowly))
+            assert quick.settled() is index
+            for by, asked, tokens_only in QUESTIONS:
+                counted = [rounded(statistics(one, asked, by, tokens_only=tokens_only)) for one in (quick, slow)]
+                assert counted[0] == counted[1], (done, by, asked)
+
+
+def test_a_fork_that_began_as_another_session_counts_what_is_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "home" / ".codex" / "sessions" / "2026" / "01" / "01"
+    folder.mkdir(parents=True)
+
+    def rollout(id: str, base: str | None, *tokens: int) -> str:
+        meta = {"id": id, "timestamp": STAMP.format(0), "cwd": "/w", "originator": "cli", "cli_version": "0.44.0"}
+        records: list[dict[str, Any]] = [
+            {"type": "session_meta", "payload": meta | ({"forked_from_id": base} if base else {})}
+        ]
+        total = 0
+        for count in tokens:
+            total += count
+            used, all_used = (
+                {"input_tokens": one, "output_tokens": 1, "total_tokens": one + 1} for one in (count, total)
+            )
+            info = {"last_token_usage": used, "total_token_usage": all_used}
+            records.append({"type": "event_msg", "payload": {"type": "token_count", "info": info}})
+        return "".join(json.dumps({"timestamp": STAMP.format(1), **record}) + "\n" for record in records)
+
+    (folder / "rollout-2026-01-01T00-00-00-a.jsonl").write_text(rollout("a", None, 10, 20))
+    with Index(tmp_path / "index.sqlite") as index:
+        places = Places(tmp_path / "home")
+        statistics(Query(index, places=places))
+        (folder / "rollout-2026-01-01T00-00-01-b.jsonl").write_text(rollout("b", "a", 10, 20, 40))
+        quick, slow = (statistics(kind(index, places=places), by=("client",)) for kind in (Query, Slowly))
+    assert rounded(quick) == rounded(slow)
+    assert quick.total.tokens is not None
+    assert (quick.total.tokens.exchanges, quick.total.tokens.repeated) == (3, 2)
