@@ -236,3 +236,32 @@ def test_new_events_of_a_document_are_told_although_the_clock_was_set(
     ahead = datetime.timedelta(hours=hours)
     write(first, Clock.now(datetime.UTC) + datetime.timedelta(seconds=1))
     assert [event.text for event in watch.look() if isinstance(event, UserSaid)] == ["before"]
+
+
+def test_what_is_written_is_told_as_the_system_notices_it(tmp_path: Path) -> None:
+    """A file that grows, one in a folder that is new, and one that takes another's place, without a look at all."""
+    home = tmp_path / "projects"
+    (home / "p").mkdir(parents=True)
+    first = home / "p" / "s-1.jsonl"
+    lines = CLAUDE.splitlines(keepends=True)
+    first.write_bytes(lines[0])
+
+    def find() -> list[Found]:
+        return [Found(path, "claude_code", home) for path in sorted(home.rglob("*.jsonl"))]
+
+    events = Watch(find, from_start=True).events(every=0.0, files_every=0.0)
+    told = [next(events).id]
+    with first.open("ab") as file:
+        file.writelines(lines[1:])
+    expected = [event.id for event in numbered(FORMATS["claude_code"].reader(first).feed(CLAUDE))]
+    told += [next(events).id for _ in expected[1:]]
+    assert told == expected
+    other = home / "q" / "deep" / "s-2.jsonl"
+    other.parent.mkdir(parents=True)
+    other.write_bytes(CLAUDE)
+    assert [next(events).id for _ in expected] == expected
+    replaced = tmp_path / "new"
+    replaced.write_bytes(CLAUDE)
+    replaced.rename(first)
+    assert [next(events).id for _ in expected] == expected
+    events.close()  # type: ignore[attr-defined]

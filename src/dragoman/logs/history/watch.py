@@ -2,7 +2,8 @@
 
 Of a log in lines only the new bytes are read. One that is written anew as a whole (a document, a database) is read
 again when it changed, and the events that were there before are passed over. A file that was replaced begins anew; one
-that appears later is found. Nothing is read that did not change, so looking costs next to nothing.
+that appears later is found. Where the system tells what changes (`notices`), nothing else is looked at, and everything
+only now and then; elsewhere all files are asked each time whether they changed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import datetime
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import BinaryIO
 
 from dragoman.errors import LogError
@@ -20,12 +23,15 @@ from dragoman.model import AnyEvent
 from dragoman.registry import FORMATS
 
 from .discover import Found, read_log
+from .notices import Notices
 from .sessions import Counter, key_of, numbered
 
 _PIECE = 1 << 20
 _TAIL = 1_024
 _SELDOM = 10.0
-"""Seconds between two searches for new files, at most."""
+"""Seconds between two searches for new files, at most; and between two looks at everything, at least."""
+_SHARE = 1_000
+"""How many times as long as such a look takes there is none after it, where changes are told."""
 State = tuple[tuple[int, int, int, int], ...]
 """Of each file a log consists of: device, inode, size, time of the last change."""
 
@@ -47,10 +53,13 @@ class Watch:
         if for_files:
             self._search()
         for file in list(self._files.values()):
-            try:
-                yield from file.news()
-            except (OSError, LogError):
-                file.look_again()  # it went away, or cannot be read at this moment: the next look will tell
+            yield from self._news(file)
+
+    def _news(self, file: _File) -> Iterator[AnyEvent]:
+        try:
+            yield from file.news()
+        except (OSError, LogError):
+            file.look_again()  # it went away, or cannot be read at this moment: the next look will tell
 
     def _search(self) -> None:
         for found in self._find():
@@ -60,8 +69,63 @@ class Watch:
     def events(self, *, every: float = 0.5, files_every: float = 2.0) -> Iterator[AnyEvent]:
         """Events as they come, without end: files are looked at `every` so many seconds.
 
-        New ones are searched for every `files_every` seconds; where there are very many, less often.
+        New ones are searched for every `files_every` seconds; where there are very many, less often. Where the system
+        tells of changes, a file is looked at after one, and new ones are searched for then.
         """
+        notices = Notices.opened()
+        if notices is not None:
+            with closing(notices):
+                yield from self._noticed(notices, every, files_every)
+        yield from self._polled(every, files_every)
+
+    def _noticed(self, notices: Notices, every: float, files_every: float) -> Iterator[AnyEvent]:
+        """Events as they come, until the system tells of no more folders."""
+        next_search = next_look = 0.0
+        search = False
+        while True:
+            began = time.monotonic()
+            if began >= next_look:
+                self._search()
+                near = self._near()
+                if not notices.listen(near):
+                    return
+                yield from self.look(for_files=False)
+                next_look = time.monotonic() + max(_SELDOM, _SHARE * (time.monotonic() - began))
+                next_search, search = time.monotonic() + files_every, False
+            elif search and began >= next_search:
+                before = set(self._files)
+                self._search()
+                near = self._near()
+                if not notices.listen(near):
+                    return
+                for path in self._files.keys() - before:
+                    yield from self._news(self._files[path])
+                cost = time.monotonic() - began
+                next_search, search = time.monotonic() + max(files_every, min(_SELDOM, 50 * cost)), False
+            until = next_search if search else next_look
+            told = notices.wait(until - time.monotonic())
+            if told is None:
+                next_look = 0.0
+                continue
+            changed, is_new = told
+            search = search or is_new
+            for file in {id(one): one for place in changed for one in _meant(near, *place)}.values():
+                yield from self._news(file)
+            if changed:
+                time.sleep(every)
+
+    def _near(self) -> dict[str, dict[str, list[_File]]]:
+        """Folder → name of a file in it → the logs that it is read for; folders above hold none themselves."""
+        near: dict[str, dict[str, list[_File]]] = {}
+        for file in self._files.values():
+            for path in file.paths():
+                folder, _, name = str(path).rpartition(os.sep)
+                near.setdefault(folder, {}).setdefault(name, []).append(file)
+            for above in file.folders():
+                near.setdefault(above, {})
+        return near
+
+    def _polled(self, every: float, files_every: float) -> Iterator[AnyEvent]:
         next_search = 0.0
         while True:
             began = time.monotonic()
@@ -71,6 +135,12 @@ class Watch:
                 next_search = began + max(files_every, min(_SELDOM, 50 * (time.monotonic() - began)))
             yield from self.look(for_files=False)
             time.sleep(every)
+
+
+def _meant(near: dict[str, dict[str, list[_File]]], folder: str, name: str) -> Iterable[_File]:
+    """The logs that a change in a folder may be of: those the file is read for, else all that have files there."""
+    there = near.get(folder, {})
+    return there[name] if name in there else {id(one): one for each in there.values() for one in each}.values()
 
 
 class _File:
@@ -87,9 +157,23 @@ class _File:
         self._tail = b""
         self._told: set[str] = set()
 
+    def paths(self) -> Iterator[Path]:
+        """The files that it is read from."""
+        yield self._found.path
+        yield from self._format.beside(self._found.path)
+
+    def folders(self) -> Iterator[str]:
+        """The folders above it, as far as logs are searched for."""
+        home = self._found.home
+        if home is not None and home in self._found.path.parents:
+            for folder in self._found.path.parents:
+                yield str(folder)
+                if folder == home:
+                    return
+
     def _state(self) -> State:
         found = []
-        for path in (self._found.path, *self._format.beside(self._found.path)):
+        for path in self.paths():
             try:
                 facts = os.stat(path)
             except OSError:
