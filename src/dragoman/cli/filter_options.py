@@ -153,9 +153,8 @@ def query_of(console: Console, wanted: tuple[str, ...] = (), *, update: bool = T
     query = logs.Query(index, homes=places.homes, folders=places.folders, paths=files or None)
     click.get_current_context().call_on_close(query.close)
     if update or wanted:
-        found = query.files()
-        with console.progress("reading", len(found)) as advance:
-            query.refresh(advance, found)
+        with console.progress("reading", query.expected()) as advance:
+            query.refresh(advance)
     else:
         query.as_indexed()
     if query.index.note is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 import msgspec
 
@@ -48,7 +50,7 @@ def info(console: Console, *, as_json: bool) -> ExitCode:
 def update(console: Console, *, client: str | None, as_json: bool) -> ExitCode:
     """Bring the index up to the logs: files that did not change are not opened, files that grew are read on."""
     found = _logs(console, client)
-    with _opened(console) as index, console.progress("reading", len(found)) as advance:
+    with _opened(console) as index, console.progress("reading", index.count() or None) as advance:
         counts = index.update(found, advance, is_everything=client is None)
     return _told(console, counts, as_json=as_json)
 
@@ -60,7 +62,7 @@ def update(console: Console, *, client: str | None, as_json: bool) -> ExitCode:
 def rebuild(console: Console, *, client: str | None, as_json: bool) -> ExitCode:
     """Forget everything and read every log from its beginning; with --client, those of one client."""
     found = _logs(console, client)
-    with _opened(console) as index, console.progress("reading", len(found)) as advance:
+    with _opened(console) as index, console.progress("reading", index.count() or None) as advance:
         counts = index.rebuild(found, advance, is_everything=client is None)
     return _told(console, counts, as_json=as_json)
 
@@ -87,10 +89,10 @@ def _opened(console: Console) -> logs.Index:
     return index
 
 
-def _logs(console: Console, client: str | None) -> list[logs.Found]:
+def _logs(console: Console, client: str | None) -> Iterable[logs.Found]:
     places = console.configuration().settings.logs
-    found = history.all_logs(named=places.homes, folders=places.folders)
-    return [one for one in found if client is None or one.format == client]
+    found = logs.Query(homes=places.homes, folders=places.folders).walk()
+    return found if client is None else [one for one in found if one.format == client]
 
 
 def _told(console: Console, counts: history.Counts, *, as_json: bool) -> ExitCode:

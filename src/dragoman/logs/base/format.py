@@ -25,6 +25,7 @@ from dragoman.model import AnyEvent, Source, Unreadable
 from dragoman.model.json_text import converted
 
 from .compressed import open_log
+from .listing import entries_below
 
 if TYPE_CHECKING:
     from msgspec.structs import FieldInfo
@@ -117,7 +118,31 @@ class LogFormat(abc.ABC):
 
     def files(self, home: Path) -> Iterator[Path]:
         """The log files below a folder, oldest path first."""
-        yield from ()
+        for path, _ in self.entries(home):
+            yield path
+
+    below: ClassVar[str | None] = None
+    """What the names of log files fit that lie at any depth below a folder."""
+
+    def keeps(self, path: str) -> bool:
+        """Whether one that fits is a log file."""
+        return True
+
+    def entries(self, home: Path) -> Iterator[tuple[Path, os.stat_result | None]]:
+        """The same, each with what the system says of it; a format has `below`, or lists its files itself."""
+        if self.below is None and type(self).files is LogFormat.files:
+            return
+        listed: Iterable[Any] = (
+            self.files(home)
+            if self.below is None
+            else (entry for entry in entries_below(home, self.below) if self.keeps(entry.path))
+        )
+        for one in listed:
+            try:
+                status = one.stat()
+            except (OSError, ValueError):
+                status = None
+            yield (one if isinstance(one, Path) else Path(one.path)), status
 
     def whole(self, path: Path) -> Path:
         """The file that is read for this one: itself, unless a client keeps a session in many files."""

@@ -6,8 +6,11 @@ then, so log formats list with these.
 
 from __future__ import annotations
 
+import fnmatch
+import operator
 import os
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Iterator
 from glob import iglob
 from pathlib import Path
 
@@ -23,22 +26,42 @@ def files_in(folder: Path, *patterns: str) -> list[Path]:
 
 def files_below(folder: Path, pattern: str) -> list[Path]:
     """Files at any depth whose name fits, sorted; folders that are links are not entered."""
-    found: list[str] = []
-    endings = _packed(pattern)
-    waiting = [str(folder)]
+    return [Path(entry.path) for entry in entries_below(folder, pattern)]
+
+
+def entries_below(folder: Path | str, pattern: str) -> Iterator[os.DirEntry[str]]:
+    """The same a folder at a time, as entries that know their status."""
+    fits, endings = re.compile(fnmatch.translate(pattern)).match, _packed(pattern)
+    waiting: list[str | os.DirEntry[str]] = [str(folder)]
     while waiting:
+        last = waiting.pop()
+        if not isinstance(last, str):
+            if not last.is_dir(follow_symlinks=False):
+                yield last
+                continue
+            last = last.path
         try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir():
-                        if not entry.is_symlink():
-                            waiting.append(entry.path)
-                    elif fnmatchcase(_plain(entry.name, endings), pattern):
-                        found.append(entry.path)
+            with os.scandir(last) as entries:
+                found = [
+                    entry
+                    for entry in entries
+                    if _is_folder(entry) or (fits(_plain(entry.name, endings)) and not entry.is_dir())
+                ]
         except OSError:
             continue
-    found.sort(key=_parts)  # as paths are ordered, without making one for each comparison
-    return each_once(list(map(Path, found)))
+        if endings and any(entry.name.endswith(endings) for entry in found):
+            known = {entry.name for entry in found}
+            found = [one for one in found if (name := _plain(one.name, endings)) == one.name or name not in known]
+        # The order of paths: by their parts, a folder's files where the folder is.
+        found.sort(key=_name, reverse=True)
+        waiting += found
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+_name = operator.attrgetter("name")
 
 
 def _packed(pattern: str) -> tuple[str, ...]:
@@ -47,8 +70,6 @@ def _packed(pattern: str) -> tuple[str, ...]:
 
 
 def _plain(name: str, endings: tuple[str, ...]) -> str:
-    return next((name.removesuffix(ending) for ending in endings if name.endswith(ending)), name)
-
-
-def _parts(path: str) -> list[str]:
-    return path.split(os.sep)
+    if not name.endswith(endings):
+        return name
+    return next(name.removesuffix(ending) for ending in endings if name.endswith(ending))

@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 
 from dragoman.logs.base.format import UNDECODABLE, LinesReader, LogFormat, LogReader, Places, Sample, decoded
-from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser
 from dragoman.model import AgentsOutcome, Media, NativeCall, NativeResult, conversation as conv, events as ev
 from dragoman.model.json_values import as_integer, as_object, as_text
@@ -180,8 +179,7 @@ class ClaudeCode(LogFormat):
         yield places.home / ".claude" / "projects"
         yield places.home / ".config" / "claude" / "projects"
 
-    def files(self, home: Path) -> Iterator[Path]:
-        yield from files_below(home, "*.jsonl")
+    below = "*.jsonl"
 
     def beside(self, path: Path) -> Iterator[Path]:
         """What the client keeps of an agent beside what the agent said: which call spawned it, of which kind it is."""

@@ -17,7 +17,6 @@ import msgspec
 
 from dragoman.logs.base.format import Gathered, LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
-from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, conversation as conv, events as ev
 from dragoman.model.json_text import read_json
@@ -100,8 +99,10 @@ class Codex(LogFormat):
             yield root / "sessions"
             yield root / "archived_sessions"
 
-    def files(self, home: Path) -> Iterator[Path]:
-        yield from (path for path in files_below(home, "rollout-*.json*") if path.suffix in (".json", ".jsonl"))
+    below = "rollout-*.json*"
+
+    def keeps(self, path: str) -> bool:
+        return path.endswith((".json", ".jsonl"))
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path) if path.suffix == ".jsonl" else _AnyReader(path)

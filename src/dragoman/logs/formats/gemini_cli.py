@@ -8,13 +8,13 @@ What the client prints (`-o stream-json`) is read too: see `gemini_stream`.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dragoman.logs.base.format import EitherReader, LogFormat, LogReader, Places, Sample
-from dragoman.logs.base.listing import files_below
 
 from .parts.gemini_chat import ChatReader
 from .parts.gemini_stream import StreamReader, is_printed
@@ -57,10 +57,10 @@ class GeminiCli(LogFormat):
         for root in ([Path(configured)] if configured else []) + [places.home]:
             yield root / ".gemini" / "tmp"
 
-    def files(self, home: Path) -> Iterator[Path]:
-        for path in files_below(home, "*.json*"):
-            if path.suffix in (".json", ".jsonl") and "chats" in path.parts:
-                yield path
+    below = "*.json*"
+
+    def keeps(self, path: str) -> bool:
+        return path.endswith((".json", ".jsonl")) and "/chats/" in path.replace(os.sep, "/")
 
     def reader(self, path: Path) -> LogReader:
         return _Either(path)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places, Sample
-from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
@@ -92,8 +91,7 @@ class Pi(LogFormat):
         for root in ([Path(configured)] if configured else []) + [places.home / ".pi" / "agent"]:
             yield root / "sessions"
 
-    def files(self, home: Path) -> Iterator[Path]:
-        yield from files_below(home, "*.jsonl")
+    below = "*.jsonl"
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)

@@ -7,6 +7,7 @@ request without an answer (a summary, a page that was read) in the telemetry alo
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogReader, Places, Sample
-from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import DoneOutcome, Failure, NativeCall, NativeResult, Result, Usage, events as ev, operations as op
 from dragoman.model.json_values import as_integer, as_object, as_text
@@ -88,11 +88,12 @@ class QwenCode(LogFormat):
                 yield Path(configured)
         yield places.home / ".qwen"
 
-    def files(self, home: Path) -> Iterator[Path]:
-        for path in files_below(home, "*.json*"):
-            kept = "chats" in path.parts or ("subagents" in path.parts and path.suffix == ".jsonl")
-            if kept and path.suffix in (".json", ".jsonl"):
-                yield path
+    below = "*.json*"
+
+    def keeps(self, path: str) -> bool:
+        place = path.replace(os.sep, "/")
+        kept = "/chats/" in place or ("/subagents/" in place and place.endswith(".jsonl"))
+        return kept and place.endswith((".json", ".jsonl"))
 
     def reader(self, path: Path) -> LogReader:
         return _Either(path)

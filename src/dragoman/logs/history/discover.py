@@ -23,7 +23,7 @@ from dragoman.registry import FORMATS
 from .sessions import key_of
 
 
-class Found(msgspec.Struct, frozen=True):
+class Found(msgspec.Struct, frozen=True, eq=False):
     """One log file: the format it is in, and where it was found."""
 
     path: Path
@@ -31,6 +31,17 @@ class Found(msgspec.Struct, frozen=True):
     home: Path | None = None
     sessions: frozenset[str] | None = None
     """Of a file that holds several sessions, the ids of those that are meant; `None` is all of it."""
+    status: os.stat_result | None = None
+    """What the system said of the file when it was found; no part of what it is."""
+
+    def _key(self) -> tuple[object, ...]:
+        return self.path, self.format, self.home, self.sessions
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Found) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
 
 def read_log(found: Found) -> Iterator[AnyEvent]:
@@ -64,18 +75,21 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _place_of(path: Path) -> object | None:
-    """What stands for a file under all its names; `None` for a pipe or the like, which a reader would wait for.
-
-    Why a file cannot be opened at all, is the reader's to say.
-    """
+def _status_of(path: Path | str) -> os.stat_result | None:
+    """What the system says of a file. Why it cannot be opened at all, is the reader's to say."""
     try:
-        status = os.stat(path)
+        return os.stat(path)
     except (OSError, ValueError):
+        return None
+
+
+def _place_of(path: Path, status: os.stat_result | None) -> object | None:
+    """What stands for a file under all its names; `None` for a pipe or the like, which a reader would wait for."""
+    if status is None:
         return str(path)
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
         return None
-    return (status.st_dev, status.st_ino) if status.st_ino else str(path)
+    return hash((status.st_dev, status.st_ino)) if status.st_ino else str(path)
 
 
 def all_logs(
@@ -98,22 +112,32 @@ def all_logs(
 def _logs_there(places: Places | None, named: Mapping[str, Path] | None, folders: Iterable[Path]) -> Iterator[Found]:
     seen: set[object] = set()
     for name, home in homes(places, named):
-        for path in _files_of(FORMATS[name], home):
-            place = _place_of(path)
+        for path, status in _files_of(FORMATS[name], home):
+            place = _place_of(path, status)
             if place is not None and place not in seen:
                 seen.add(place)
-                yield Found(path, name, home)
+                yield Found(path, name, home, None, status)
     for folder in folders:
         for found in _below(folder) if _is_folder(folder) else ():
-            place = _place_of(found.path)
+            place = _place_of(found.path, _status_of(found.path))
             if place is not None and place not in seen:
                 seen.add(place)
                 yield msgspec.structs.replace(found, home=folder)
 
 
-def _files_of(format: LogFormat, home: Path) -> list[Path]:
+class Walk:
+    """The same, found anew each time it is gone through: where there are very many, no list of them is made."""
+
+    def __init__(self, places: Places | None, named: Mapping[str, Path] | None, folders: Iterable[Path]) -> None:
+        self._given = places, named, tuple(folders)
+
+    def __iter__(self) -> Iterator[Found]:
+        return all_logs(*self._given)
+
+
+def _files_of(format: LogFormat, home: Path) -> Iterator[tuple[Path, os.stat_result | None]]:
     try:
-        return list(format.files(home))
+        yield from format.entries(home)
     except OSError as error:  # a plugin's: ours pass over what goes away
         raise LogError(f"cannot list the logs of {format.name} in {home}: {error.strerror or error}") from error
 

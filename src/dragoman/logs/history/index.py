@@ -14,6 +14,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -23,7 +24,7 @@ from dragoman import config
 from dragoman.config.files import OTHER_CACHE_DIR
 from dragoman.errors import StorageError, writing
 
-from .discover import Found
+from .discover import Found, Walk
 from .indexed_file import FACTS, FileReading, FileRow, digest, facts_of, name_of, path_of
 from .layout import (
     AGENTS,
@@ -44,6 +45,8 @@ _LAYOUT: Final = 7
 _BATCH: Final = 200
 _BATCH_BYTES: Final = 32 << 20
 """How many files, and how many bytes of logs, are written in one transaction."""
+_LOOKED_UP_AT_ONCE: Final = 500
+"""How many files are compared with what is known of them at a time."""
 _PATIENCE: Final = 60.0
 """Seconds to wait for another process that is writing."""
 _PAUSE: Final = 0.02
@@ -202,7 +205,7 @@ class Index:
     def _updated(
         self, found: Iterable[Found], progress: Progress | None, *, is_everything: bool, anew: bool = False
     ) -> Counts:
-        found = list(found)
+        found = found if isinstance(found, Walk) else list(found)
         try:
             return self._updated_once(found, progress, is_everything=is_everything, anew=anew)
         except sqlite3.DatabaseError as error:
@@ -218,12 +221,13 @@ class Index:
     ) -> Counts:
         self._is_looking = False
         counts = Counts()
-        known = self._known()
         batch: list[FileReading] = []
-        for one in found:
+        seen = bytearray((next(self.ask("SELECT max(id) FROM files"))[0] or 0) + 1)
+        for one, path, (id, before) in self._compared(found):
             counts.files += 1
-            path = name_of(one.path)
-            before, now = known.pop(path, None), facts_of(one)
+            if id < len(seen):
+                seen[id] = 1
+            now = facts_of(one)
             if now is None:
                 self._forget(path)
                 counts.removed += before is not None
@@ -237,16 +241,34 @@ class Index:
                 progress(1)
         self._write_batch(batch, counts)
         if is_everything:
-            for path in known:
-                if anew or not os.path.exists(path_of(path)):
-                    self._forget(path)
-                    counts.removed += 1
+            self._forget_others(seen, counts, anew=anew)
         return counts
 
-    def _known(self) -> dict[str, tuple[Any, ...] | None]:
-        """File → what `facts_of` said when it was read; `None` for one that could not be read."""
-        rows = self._database.execute(f"SELECT path, error, {', '.join(FACTS)} FROM files")
-        return {path: None if error is not None else tuple(facts) for path, error, *facts in rows}
+    def _forget_others(self, seen: bytearray, counts: Counts, *, anew: bool) -> None:
+        """Removes files that were there before and are gone; with `anew` all that were not found now."""
+        known = self.ask("SELECT id, path FROM files WHERE id < ?", len(seen))
+        for path in [path for id, path in known if not seen[id]]:
+            if anew or not os.path.exists(path_of(path)):
+                self._forget(path)
+                counts.removed += 1
+
+    def _compared(self, found: Iterable[Found]) -> Iterator[tuple[Found, str, tuple[int, tuple[Any, ...] | None]]]:
+        """Each file with its name, its number and what `facts_of` said when it was read.
+
+        That is `None` for one that could not be read. Some are looked up at a time, so that memory does not grow.
+        """
+        walk = iter(found)
+        while some := list(islice(walk, _LOOKED_UP_AT_ONCE)):
+            names = [name_of(one.path) for one in some]
+            which = (
+                f"SELECT path, id, error, {', '.join(FACTS)} FROM files WHERE path IN ({', '.join('?' * len(names))})"
+            )
+            known = {
+                path: (id, None if error is not None else tuple(facts))
+                for path, id, error, *facts in self._database.execute(which, names).fetchall()
+            }
+            for one, name in zip(some, names, strict=True):
+                yield one, name, known.get(name, (0, None))
 
     def _read(self, found: Found, facts: tuple[Any, ...], *, anew: bool = False) -> FileReading | None:
         """What is new in a file, or all of it; `None` if another process has read it meanwhile."""
@@ -290,7 +312,7 @@ class Index:
             raise
 
     def _write_late(self, found: Found, counts: Counts) -> None:
-        while (facts := facts_of(found)) is not None:
+        while (facts := facts_of(found, is_looked_at_again=True)) is not None:
             read = self._read(found, facts)
             if read is None:
                 counts.unchanged += 1
@@ -367,6 +389,11 @@ class Index:
     def files(self) -> list[FileRow]:
         """Every indexed file, without the state of its reader."""
         return self._file_rows("ORDER BY id")
+
+    def count(self) -> int:
+        """How many files are indexed."""
+        (count,) = self._database.execute("SELECT count(*) FROM files").fetchone()
+        return int(count)
 
     def _file_rows(self, which: str, *values: Any) -> list[FileRow]:
         names = [name for name in _FILE_COLUMNS if name != "state"]
@@ -645,7 +672,8 @@ def _counting(table: str) -> str:
 def _statements() -> Iterator[str]:
     yield "CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT)"
     own = ", ".join(f"{name} {'INTEGER' if name in _INTEGERS else ''}" for name in _FILE_COLUMNS if name != "path")
-    yield f"CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, {own}, copy INTEGER DEFAULT 0)"
+    named = "id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT UNIQUE NOT NULL"
+    yield f"CREATE TABLE files({named}, {own}, copy INTEGER DEFAULT 0)"
     yield from statements()
     yield "CREATE TABLE folders(folder TEXT PRIMARY KEY, repository TEXT)"
     yield "CREATE TABLE unlisted(session TEXT PRIMARY KEY) WITHOUT ROWID"

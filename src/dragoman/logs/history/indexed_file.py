@@ -147,12 +147,14 @@ def _has_grown(file: Any, known: FileRow, row: FileRow) -> bool:
 FACTS: Final = ("format", "device", "inode", "size", "modified", "beside")
 
 
-def facts_of(found: Found) -> tuple[Any, ...] | None:
+def facts_of(found: Found, *, is_looked_at_again: bool = False) -> tuple[Any, ...] | None:
     """What tells whether a file is as it was, the values of `FACTS`; `None` if there is none."""
-    try:
-        status = os.stat(found.path)
-    except OSError:
-        return None
+    status = found.status
+    if status is None or is_looked_at_again:
+        try:
+            status = os.stat(found.path)
+        except OSError:
+            return None
     return (
         found.format,
         column_of(status.st_dev),

@@ -7,8 +7,9 @@ leaves nothing behind.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
+from functools import cache
 from itertools import islice
 from math import fsum
 from pathlib import Path
@@ -22,7 +23,7 @@ from dragoman.logs.base.format import Places
 from dragoman.logs.base.reading import read
 from dragoman.model import AnyEvent, Session
 
-from .discover import Found, all_logs, find_logs
+from .discover import Found, Walk, find_logs
 from .filter import EVERYTHING, Filter, chosen_events
 from .index import Counts, Index, default_path
 from .indexed_file import name_of, path_of
@@ -62,8 +63,10 @@ class Query:
         self._is_fresh = False
         self._known: WholeSessions | None = None
         self._list: SessionList | None = None
-        self._walked: list[str] = []
-        """The names of the files that are queried, in their order."""
+        self._count = 0
+        """How many files are queried."""
+        self._walked: Callable[[], list[str]] = list
+        """Gives the names of the files that are queried, in their order."""
         self._is_looking = False
         self._holders: dict[tuple[str, str], set[Key]] = {}
         """(Table, value) → the sessions that have it."""
@@ -80,6 +83,10 @@ class Query:
                 self._index = _instead(error)
         return self._index
 
+    def expected(self) -> int | None:
+        """About how many files there are: as many as the index knows; `None` if it knows none yet."""
+        return self.index.count() or None
+
     def close(self) -> None:
         """Closes the index, if one was opened."""
         if self._index is not None:
@@ -88,7 +95,7 @@ class Query:
     def files(self) -> list[Found]:
         """The log files that are queried."""
         if self._paths is None:
-            return list(all_logs(self._places, self._homes, self._folders))
+            return list(self.walk())
         found: dict[str, Found] = {}
         for path in self._paths:
             for one in logs_named(path, self._places, self._homes, folders=self._folders):
@@ -100,12 +107,17 @@ class Query:
 
         return without_prints(found.values())
 
-    def refresh(self, progress: Callable[[int], None] | None = None, found: Sequence[Found] | None = None) -> Counts:
+    def walk(self) -> Walk:
+        """The same, found while they are gone through."""
+        return Walk(self._places, self._homes, self._folders)
+
+    def refresh(self, progress: Callable[[int], None] | None = None, found: Iterable[Found] | None = None) -> Counts:
         """Updates the index from the logs; `progress` is called for each file.
 
         `found` is what `files` gave just now, so that the folders are not looked at twice.
         """
-        found = self.files() if found is None else found
+        if found is None:
+            found = self.files() if self._paths is not None else self.walk()
         try:
             counts = self.index.update(found, progress, is_everything=self._paths is None)
         except StorageError as error:
@@ -114,10 +126,13 @@ class Query:
             self.index.close()
             self._index = _instead(error)
             counts = self.index.update(found, progress)
-        for one in found:
-            if one.sessions is not None:
-                self.index.keep_only(one.path, one.sessions)
-        self._walked = [name_of(one.path) for one in found]
+        if self._paths is not None:
+            for one in found:
+                if one.sessions is not None:
+                    self.index.keep_only(one.path, one.sessions)
+        every = found
+        self._walked = cache(lambda: [name_of(one.path) for one in every])
+        self._count = counts.files
         self._begin()
         return counts
 
@@ -129,7 +144,9 @@ class Query:
         if self.index.is_in_memory:
             self.refresh()
             return
-        self._walked = [path for (path,) in self.index.ask("SELECT path FROM files ORDER BY id")]
+        index = self.index
+        self._walked = cache(lambda: [path for (path,) in index.ask("SELECT path FROM files ORDER BY id")])
+        self._count = index.count()
         self._begin()
 
     def _begin(self) -> None:
@@ -143,7 +160,7 @@ class Query:
             # What lies in homes that are not asked now stays in the index, and out of the answers; so does a copy.
             known = {row.path: row for row in self.index.files()}
             seen: set[tuple[object, ...]] = set()
-            self.index.look_at(path_of(name) for name in self._walked if not is_copy(known.get(name), seen))
+            self.index.look_at(path_of(name) for name in self._walked() if not is_copy(known.get(name), seen))
             self._is_looking = True
         return self.index
 
@@ -155,13 +172,12 @@ class Query:
         if self._paths is not None or self.index.is_in_memory:
             return None
         if not self._is_fresh:
-            (known,) = next(self.index.ask("SELECT count(*) FROM files"))
+            known = self.index.count()
             if not is_new_index_made and not known:
                 return None
-            found = self.files()
-            if not is_new_index_made and known < _MOST * len(found):
+            if not is_new_index_made and known < _MOST * sum(1 for _ in self.walk()):
                 return None
-            self.refresh(found=found)
+            self.refresh()
         if not self._is_of_the_files_queried():
             return None
         try:
@@ -173,8 +189,7 @@ class Query:
     def _is_of_the_files_queried(self) -> bool:
         if self._paths is not None or self.index.is_in_memory:
             return False
-        (indexed,) = next(self.index.ask("SELECT count(*) FROM files"))
-        return bool(indexed == len(set(self._walked)))
+        return self.index.count() == self._count
 
     @property
     def _sessions(self) -> SessionList | WholeSessions:

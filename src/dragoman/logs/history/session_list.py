@@ -7,7 +7,7 @@ anew, with all that they are related to: other files of the same session, what s
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -33,9 +33,9 @@ _decode = msgspec.msgpack.Decoder(list[Any]).decode
 
 
 class SessionList:
-    """The stored list. `walked` are the names of the files that sessions are read from, in their order."""
+    """The stored list. `walked` gives the names of the files that sessions are read from, in their order."""
 
-    def __init__(self, index: Index, walked: Sequence[str]) -> None:
+    def __init__(self, index: Index, walked: Callable[[], Sequence[str]]) -> None:
         self._index, self._walked = index, walked
         self._places: dict[str, int] | None = None
         self._repositories: dict[str, str] | None = None
@@ -44,7 +44,7 @@ class SessionList:
     def place_of(self, file: str) -> int:
         """The place of a file among all files."""
         if self._places is None:
-            self._places = {name: place for place, name in enumerate(self._walked)}
+            self._places = {name: place for place, name in enumerate(self._walked())}
         return self._places.get(file, len(self._places))
 
     # ── asking ─────────────────────────────────────────────────────────────
