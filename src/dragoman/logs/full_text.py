@@ -22,8 +22,8 @@ from dragoman.model import events as ev
 
 from .history.discover import Found, read_log
 from .history.indexed_file import name_of
+from .history.layout import microseconds, moment_of
 from .history.sessions import key_of, numbered
-from .history.stored_rows import microseconds, moment_of
 from .history.tables import as_json, failure_of, tag_of, text_of
 
 _LAYOUT: Final = 1

@@ -6,11 +6,10 @@ then, so log formats list with these.
 
 from __future__ import annotations
 
-import fnmatch
 import operator
 import os
-import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from glob import iglob
 from pathlib import Path
 
@@ -31,7 +30,7 @@ def files_below(folder: Path, pattern: str) -> list[Path]:
 
 def entries_below(folder: Path | str, pattern: str) -> Iterator[os.DirEntry[str]]:
     """The same a folder at a time, as entries that know their status."""
-    fits, endings = re.compile(fnmatch.translate(pattern)).match, _packed(pattern)
+    endings = _packed(pattern)
     waiting: list[str | os.DirEntry[str]] = [str(folder)]
     while waiting:
         last = waiting.pop()
@@ -45,7 +44,7 @@ def entries_below(folder: Path | str, pattern: str) -> Iterator[os.DirEntry[str]
                 found = [
                     entry
                     for entry in entries
-                    if _is_folder(entry) or (fits(_plain(entry.name, endings)) and not entry.is_dir())
+                    if _is_folder(entry) or (fnmatchcase(_plain(entry.name, endings), pattern) and not entry.is_dir())
                 ]
         except OSError:
             continue

@@ -21,7 +21,8 @@ class Costs:
         self._own = own
         self.thresholds = sorted({price.over for price in (*PRICES, *own)})
         """The lengths of prompts beyond which a price may be another."""
-        self._known: dict[tuple[str, datetime.date, int], Price | None] = {}
+        self._days = sorted({price.valid_from for price in (*PRICES, *own)})
+        self._known: dict[tuple[str, int, int], Price | None] = {}
         self._whole: dict[int, tuple[int, int, int, int]] = {}
         """Price, by its id (it is kept as long as this is) → what `_in_whole_numbers` says."""
 
@@ -49,8 +50,8 @@ class Costs:
         return None if cost is None else float(cost)
 
     def _price(self, model: str, day: datetime.date, prompt: int) -> Price | None:
-        # All prompts between two thresholds have the same price.
-        key = (model, day, bisect.bisect_left(self.thresholds, prompt))
+        # All prompts between two thresholds have the same price, and all days between two changes of one.
+        key = (model, bisect.bisect_right(self._days, day), bisect.bisect_left(self.thresholds, prompt))
         if key not in self._known:
             price = self._known[key] = price_of(model, day, prompt_tokens=prompt, own=self._own)
             whole = None if price is None else _in_whole_numbers(price)

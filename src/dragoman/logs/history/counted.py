@@ -15,8 +15,8 @@ from dragoman import config
 from .costs import Costs
 from .filter import Filter
 from .index import Index, current_rows
+from .layout import microseconds, moment_of
 from .rows import UsageRow
-from .stored_rows import microseconds, moment_of
 
 _SECOND: Final = "({0}.time - ({0}.time % 1000000 + 1000000) % 1000000) / 1000000"
 _TIMES: Final = {

@@ -34,11 +34,11 @@ from .layout import (
     WORDS,
     FileTexts,
     Words,
+    Writing,
     first_text,
     statements,
 )
 from .rows import KEYS, TABLES, AgentRow
-from .stored_rows import Writing
 
 _LAYOUT: Final = 7
 """Counts up when the tables or what is written to them change."""

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import islice
 from math import fsum
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -27,18 +27,16 @@ from .discover import Found, Walk, find_logs
 from .filter import EVERYTHING, Filter, chosen_events
 from .index import Counts, Index, default_path
 from .indexed_file import name_of, path_of
+from .layout import cells_of
 from .projects import Project, projects_of, repository_of
-from .repeats import Repeats
 from .rows import TABLES, Row, SessionRow, UsageRow, columns_of
 from .session_list import SessionList
 from .sessions import key_of, numbered, sessions_of
-from .settled import settle
-from .sql import Asked, Result, SqlLimits, asked_in_sql
-from .stored_rows import cells_of
+from .settled import Repeats, settle
 from .whole_sessions import Key, Table, WholeSessions, as_struct, is_copy, key
 
-_MOST: Final = 0.9
-"""The share of all files that an index must know to be brought up to date where less would do."""
+if TYPE_CHECKING:
+    from .sql import Asked, Result, SqlLimits
 
 
 class Query:
@@ -167,15 +165,12 @@ class Query:
     def settled(self, *, is_new_index_made: bool = True) -> Index | None:
         """The index, up to date, with what is told twice decided; `None` if it is not of just the files queried.
 
-        Without `is_new_index_made` it is `None` too if there are many files that it does not know.
+        Without `is_new_index_made` it is `None` too if it knows no file yet.
         """
         if self._paths is not None or self.index.is_in_memory:
             return None
         if not self._is_fresh:
-            known = self.index.count()
-            if not is_new_index_made and not known:
-                return None
-            if not is_new_index_made and known < _MOST * sum(1 for _ in self.walk()):
+            if not is_new_index_made and not self.index.count():
                 return None
             self.refresh()
         if not self._is_of_the_files_queried():
@@ -353,6 +348,8 @@ class Query:
 
     def table(self, name: str, asked: Filter = EVERYTHING) -> Result:
         """A table (`docs/reference/tables.md`), the rows of the sessions asked for; `limit` counts rows."""
+        from .sql import Result
+
         if name not in TABLES:
             raise LogError(f"there is no table {name!r}; there are {', '.join(TABLES)}.{nearest(name, TABLES)}")
         columns = tuple(columns_of(TABLES[name]))
@@ -392,10 +389,14 @@ class Query:
 
         Raises `LimitReached` if the statement takes too long, returns too many rows or needs too much memory.
         """
+        from .sql import asked_in_sql
+
         return asked_in_sql(self.stored_rows, text, limits)
 
     def ask_sql(self, text: str, limits: SqlLimits | None = None) -> Asked:
         """The same row by row: a context with the `columns`, which gives the rows as they come."""
+        from .sql import Asked
+
         return Asked(self.stored_rows, text, limits)
 
 

@@ -16,9 +16,9 @@ import msgspec
 from dragoman.errors import StorageError
 
 from .index import Index
+from .layout import json_text, microseconds, moment_of
 from .projects import repositories_of
 from .rows import SessionRow
-from .stored_rows import json_text, microseconds, moment_of
 from .whole_sessions import Key, WholeSessions, is_copy, key, only_one
 
 _SOME: Final = 500

@@ -1,16 +1,15 @@
 """Which logs are copies of others, and which exchanges another session or file told of before: decided once, and kept.
 
 Rule: what is decided is what going through all rows in the order of their files says (`whole_sessions.is_copy`,
-`query.Repeats`). It is decided anew for what changed: files that were read, and exchanges that were taken away.
+`Repeats`). It is decided anew for what changed: files that were read, and exchanges that were taken away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from .index import Index
-from .repeats import Repeats
 from .rows import UsageRow
 
 _IN_ORDER: Final = "replace(files.path, '/', char(1))"
@@ -84,3 +83,37 @@ def _of_forks(index: Index) -> Iterator[tuple[Any, ...]]:
             is_repeated = repeats.has(row)
             if told_in == session:
                 yield is_repeated, scope, place
+
+
+class Repeats:
+    """Which exchanges were told before: by their names; else, in a fork, those it begins with as the session it left.
+
+    Exchanges come in the order of their files, the one that was left before its fork.
+    """
+
+    def __init__(self, forks: Mapping[str, str]) -> None:
+        self._forks = forks
+        """Session → the one it branched off."""
+        self._seen: dict[str, tuple[str, str, str]] = {}
+        self._told: dict[str, list[tuple[int | str | None, ...]]] = {}
+        """Session → the tokens of its exchanges that have no name."""
+        self._alone: set[str] = set()
+        """Forks that went on by themselves."""
+
+    def has(self, row: UsageRow) -> bool:
+        """Whether another session or file told of this exchange before; each is asked about once."""
+        if row.exchange is not None:
+            told = row.file, row.session, row.stream
+            return self._seen.setdefault(row.exchange, told) != told
+        if row.stream != "main":
+            return False
+        mine = self._told.setdefault(row.session, [])
+        mine.append((row.model, row.input_tokens, row.cached_read_tokens, row.output_tokens, row.tokens))
+        base = self._forks.get(row.session)
+        if base is None or row.session in self._alone:
+            return False
+        theirs = self._told.get(base, [])
+        if theirs[len(mine) - 1 : len(mine)] == mine[-1:]:
+            return True
+        self._alone.add(row.session)
+        return False

@@ -22,11 +22,11 @@ from dragoman.registry import FORMATS
 from .costs import Costs
 from .discover import Found
 from .indexed_file import FileRow, beside_of, name_of, tail_of
+from .layout import microseconds, moment_of
 from .query import Query
-from .repeats import Repeats
 from .rows import TABLES, UsageRow
 from .sessions import key_of
-from .stored_rows import microseconds, moment_of
+from .settled import Repeats
 from .tables import exchange_of
 
 _PIECE: Final = 1 << 18

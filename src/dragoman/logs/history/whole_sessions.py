@@ -13,10 +13,10 @@ from dragoman.errors import LogError, StorageError
 
 from .index import Index
 from .indexed_file import FileRow
+from .layout import TIMES, moment_of
 from .projects import repositories_of
 from .rows import AgentRow, Row, SessionRow
 from .sessions import parents_of
-from .stored_rows import TIMES, moment_of
 
 Key = tuple[str, str]
 """A session's id and the stream."""
