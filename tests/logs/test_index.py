@@ -17,6 +17,7 @@ import pytest
 from dragoman.errors import StorageError
 from dragoman.logs import FORMATS, Found, Index, Query, read, statistics
 from dragoman.logs.history import Counts
+from dragoman.logs.history.index import current_rows
 from dragoman.logs.history.indexed_file import column_of, path_of
 from dragoman.logs.history.rows import TABLES
 from dragoman.logs.history.tables import TableBuilder
@@ -494,3 +495,14 @@ def test_rows_come_out_of_the_index_as_they_were_made(format: str, tmp_path: Pat
             for row in made[name]:
                 row.file = str(path)
             assert sorted(found, key=repr) == sorted(made[name], key=repr)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_rows_of_a_stream_are_looked_up_and_no_table_is_gone_through_for_each(table: str) -> None:
+    with Index.in_memory() as index:
+        index.update([])
+        plan = index.ask(
+            f"EXPLAIN QUERY PLAN SELECT * FROM scopes CROSS JOIN {table} ON {table}.scope = scopes.id"
+            f" WHERE scopes.session = 's' AND {current_rows(table)}"
+        )
+        assert [step for *_, step in plan if step.startswith(f"SCAN {table}")] == []

@@ -73,17 +73,18 @@ def columns(table: str) -> tuple[str, ...]:
 
 
 def statements() -> Iterator[str]:
-    """What makes the tables."""
+    """What makes the tables. A number that is joined has a type: without one SQLite does not look it up by its key."""
     yield from SCOPES
     for table in TABLES:
         keys = KEYS.get(table)
-        own = (*columns(table), *(("exchange_key",) if table == "usage" else ()))
+        own = (*columns(table), *(("exchange_key INTEGER",) if table == "usage" else ()))
         if keys is None:
-            named = ", ".join(("scope", "place", "provisional", *own))
+            named = ", ".join(("scope INTEGER", "place INTEGER", "provisional", *own))
             yield f"CREATE TABLE {table}({named}, PRIMARY KEY(scope, place)) WITHOUT ROWID"
         else:
             counted = keys[len(NAMED) - 1 :]
-            named = ", ".join(("scope", *counted, "provisional", "place", *(one for one in own if one not in counted)))
+            more = (one for one in own if one not in counted)
+            named = ", ".join(("scope INTEGER", *counted, "provisional", "place INTEGER", *more))
             key = ", ".join(("scope", *counted, "provisional"))
             yield f"CREATE TABLE {table}({named}, PRIMARY KEY({key})) WITHOUT ROWID"
     yield "CREATE INDEX usage_exchange ON usage(exchange_key) WHERE exchange_key IS NOT NULL"
