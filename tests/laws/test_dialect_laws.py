@@ -27,6 +27,8 @@ HELD = {name: DIALECTS[name] for name in DIALECTS.built_in} | {
     IN_DATA: dialect_from_file(Path(__file__).parent.parent / "dialects" / "acme.toml")
 }
 NAMES = tuple(HELD)
+SPEAKING = tuple(name for name in NAMES if any(True for _ in laws.spoken(HELD[name])))
+"""Without the vocabularies that are only read: nobody captured what their tools print."""
 PAIRS = [(name, tag) for name in NAMES for tag in laws.spoken(HELD[name])]
 TAGS = sorted({tag for _, tag in PAIRS})
 SPEAKERS = {tag: [name for name, one in PAIRS if one == tag] for tag in TAGS}
@@ -139,7 +141,7 @@ def test_what_a_result_tells_is_understood_again(tag: str, data: st.DataObject) 
             assert (name, list(laws.telling_problems(HELD[name], operation, outcome))) == (name, [])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SPEAKING)
 @examples(60)
 @given(data=st.data())
 def test_any_result_is_understood_as_something(name: str, data: st.DataObject) -> None:
@@ -154,9 +156,10 @@ def test_any_result_is_understood_as_something(name: str, data: st.DataObject) -
 @given(data=st.data())
 def test_a_result_is_read_the_same_by_whoever_heard_its_call(name: str, data: st.DataObject) -> None:
     spelling = data.draw(SPELLINGS_OF[name])
-    tag = data.draw(TAGS_OF[name])
-    written = HELD[name].write_call("1", data.draw(_operations(name, tag=tag)))[0]
-    asked = written if data.draw(st.booleans()) else data.draw(_calls(spelling))
+    asked = data.draw(_calls(spelling))
+    if name in SPEAKING and data.draw(st.booleans()):
+        tag = data.draw(TAGS_OF[name])
+        asked = HELD[name].write_call("1", data.draw(_operations(name, tag=tag)))[0]
     native = NativeResult("1", data.draw(TEXT), data.draw(st.none() | st.booleans()), item=data.draw(JSON))
     call, said = HELD[name].hear(asked)
     assert call == HELD[name].read_call(asked)
@@ -165,7 +168,7 @@ def test_a_result_is_read_the_same_by_whoever_heard_its_call(name: str, data: st
 
 @given(failure=values(Failure))
 def test_a_failure_is_told_as_one(failure: Failure) -> None:
-    for name in NAMES:
+    for name in SPEAKING:
         tag = next(tag for one, tag in PAIRS if one == name)
         assert (name, list(laws.failure_problems(HELD[name], _said(name, tag)[0], failure))) == (name, [])
 

@@ -7,6 +7,7 @@ import sqlite3
 from typing import Any
 
 from tests.logs.agent_samples import AGENT_SAMPLES, lines as lines
+from tests.logs.shared_samples import SHARED_SAMPLES
 
 
 def _claude(kind: str, uuid: str, parent: str | None, **more: Any) -> dict[str, Any]:
@@ -779,4 +780,5 @@ SAMPLES: dict[str, list[tuple[str, bytes]]] = {
         ("chats/session-q-0.json", QWEN_DOCUMENT),
     ],
     **AGENT_SAMPLES,
+    **SHARED_SAMPLES,
 }

@@ -24,7 +24,7 @@ NOT_UTF_8 = b"\xff\xfe\x00\x80"
 
 def texts(format: str) -> list[tuple[str, bytes]]:
     """The samples that are text."""
-    return [(name, data) for name, data in SAMPLES[format] if not name.endswith(".db")]
+    return [(name, data) for name, data in SAMPLES[format] if not name.endswith((".db", ".vscdb", ".eval"))]
 
 
 def written(folder: Path, name: str, data: bytes) -> Path:

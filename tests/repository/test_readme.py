@@ -29,8 +29,8 @@ def test_every_command_the_readme_names_exists() -> None:
 
 
 def test_the_readme_counts_the_clients_whose_sessions_are_read() -> None:
-    clients = len(FORMATS.built_in) - 1  # one format is our own
-    assert f"sessions of {NUMBERS[clients]} coding agents and our own" in README
+    clients = len(FORMATS.built_in) - 3  # Inspect runs evaluations, ATIF is for any agent, and one format is our own
+    assert f"sessions of {NUMBERS[clients]} coding agents, logs of Inspect, trajectories in ATIF and our own" in README
 
 
 def test_the_readme_counts_the_operations() -> None:

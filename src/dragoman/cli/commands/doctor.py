@@ -16,6 +16,7 @@ from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded,
 from dragoman.cli.terminal.default_group import DefaultGroup
 from dragoman.errors import LogError
 from dragoman.logs import base, history
+from dragoman.registry import FORMATS
 
 
 @click.group(cls=DefaultGroup)
@@ -91,7 +92,8 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
         for found in files:
             rows.append(_checked(found, originals if raw else None, read))
             advance(1)
-    sick = [row for row in rows if row.get("error") or row["unreadable"] or row["unknown"] or row["unrecognised"]]
+    findings = ("error", "unreadable", "unknown", "unrecognised", "unlike")
+    sick = [row for row in rows if any(row.get(finding) for finding in findings)]
     unread = [
         {"file": str(path), "format": None, "looks_like": history.described(path)}
         for path in passed
@@ -104,6 +106,8 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
             console.line(f"{row['file']}  ({row['format']} {row['version'] or ''})", "strong")
             if row.get("error"):
                 console.line(f"  {row['error']}", "bad")
+            if row["unlike"]:
+                console.line(f"  {row['unlike']}", "bad")
             for reason in row["unreadable"]:
                 place = reason.get("row") or f"byte {reason['offset']} ({reason['length']} bytes)"
                 where = f"{place} of {reason['file']}" if "file" in reason else place
@@ -116,6 +120,9 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
         for row in unread:
             console.line(f"{row['file']}  (passed over)", "strong")
             console.line(f"  in no known format: {row['looks_like']}")
+        for name in sorted({row["format"] for row in rows}):
+            if FORMATS[name].lacks:
+                console.note(f"{name}: {FORMATS[name].lacks}")
         events = sum(row["events"] for row in rows)
         records = sum(row["records"] for row in rows)
         console.line(
@@ -144,8 +151,10 @@ def _checked(found: logs.Found, originals: logs.Originals | None, read: set[str]
     unrecognised: Counter[str] = Counter()
     row: dict[str, Any] = {"file": str(found.path), "format": found.format, "version": None, "records": 0, "events": 0}
     records: set[tuple[str, int, str | None]] = set()
+    likeness = base.Likeness(FORMATS[found.format])
     try:
         for event in history.read_log(found):
+            likeness.take(event)
             row["events"] += 1
             row["version"] = event.version or row["version"]
             if event.source is not None:
@@ -165,7 +174,7 @@ def _checked(found: logs.Found, originals: logs.Originals | None, read: set[str]
                 unrecognised[event.call.native.name] += 1
     except LogError as error:
         row["error"] = str(error)
-    row["records"] = len(records)
+    row["records"], row["unlike"] = len(records), likeness.what
     read |= {file for file, _, _ in records}
     told = {"unreadable": unreadable, "unknown": dict(unknown), "unrecognised": dict(unrecognised)}
     return {**row, **told, **({"examples": examples} if originals is not None else {})}

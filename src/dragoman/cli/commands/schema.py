@@ -183,7 +183,8 @@ def check(
         told: dict[str, Any] = {"files": report.files, "calls": report.calls, "refused": report.refused}
         told |= {"drifts": report.drifts, "additions": report.additions}
         shortened = [{"file": str(path), "fields": count} for path, count in report.shortened.items()]
-        console.json({**told, "shortened": shortened, "skeleton": skeleton})
+        unlike = [{"file": str(path), "what": what} for path, what in report.unlike.items()]
+        console.json({**told, "shortened": shortened, "unlike": unlike, "skeleton": skeleton})
     else:
         for drift in report.drifts:
             _show(console, drift)
@@ -193,6 +194,8 @@ def check(
             console.line()
             console.line("The missing spellings, drafted:", "strong")
             console.line(skeleton.rstrip("\n"))
+        for path, what in report.unlike.items():
+            console.note(f"{path} is {what}")
         for path, count in report.shortened.items():
             console.note(f"{path} was shortened or made by hand: it lacks {count} fields that its client always writes")
         console.note(

@@ -20,7 +20,7 @@ class EditorResults:
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         if native.content == "":
             return (out.DoneOutcome(),) * len(operations)
-        return tuple(understand(operation, native) for operation in operations)
+        return tuple(understand(operation, native, has_words=True) for operation in operations)
 
 
 class ReadFile(EditorResults, Spelling[op.ReadFile]):

@@ -101,6 +101,15 @@ class LogFormat(abc.ABC):
     name: ClassVar[str]
     dialect: ClassVar[str]
     """The vocabulary its calls are in."""
+    foreign_words: ClassVar[bool] = False
+    """Whether its calls are in the words of whichever agent a log tells of, and not in those of one vocabulary."""
+    lacks: ClassVar[str] = ""
+    """What its logs do not say (results, times, tokens), in a sentence: nothing of it is made up."""
+    captured: ClassVar[bool] = True
+    """Whether it is known from sessions of the real client; else from public source and other people's samples."""
+    written_by_field: ClassVar[tuple[str, ...] | None] = None
+    """Where sessions name the program that wrote them: the field of their metadata, then words that are in the names of
+    this client. A log that names another program is only like this client's: its results are kept as text."""
     knows_free: ClassVar[bool] = False
     """Whether a cost of 0 in it means that nothing was paid; other clients log 0 for a price that they do not know."""
     endings: ClassVar[tuple[str, ...]] = (".jsonl", ".json", ".db")
@@ -155,6 +164,16 @@ class LogFormat(abc.ABC):
     @abc.abstractmethod
     def reader(self, path: Path) -> LogReader:
         """A reader for one file."""
+
+    def another_program(self, metadata: Mapping[str, Any]) -> str | None:
+        """The program that a session names as its writer, if it is not this client."""
+        if self.written_by_field is None:
+            return None
+        field, *own = self.written_by_field
+        named = metadata.get(field)
+        if not isinstance(named, str) or not named:
+            return None
+        return None if any(word in named.lower() for word in own) else named
 
     def writer(self) -> SessionWriter | None:
         """Writes sessions that the client can resume; `None` if there is no writer."""

@@ -9,13 +9,15 @@ from __future__ import annotations
 import abc
 import json
 import re
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import msgspec
 
-from dragoman.model import AnyEvent, Source
+from dragoman.model import AnyEvent, ClientNoted, Source
 
-from .format import LinesReader
+from .format import Gathered, LinesReader
+from .normalise import Normaliser, Place, moment
 
 _value = json.JSONDecoder(strict=False).raw_decode
 _object = re.compile(r'\{\s*"([^"\\]*)"\s*:')
@@ -61,24 +63,62 @@ class DocumentReader(LinesReader):
     def document_ended(self, source: Source) -> AnyEvent:
         """What stands after the list, as an event."""
 
-    def read_pieces(self, data: bytes, pieces: Pieces) -> list[AnyEvent]:
-        """The events of a whole document, each pointing at its own bytes; what is left over is unreadable."""
+    def read_pieces(self, data: bytes, pieces: Pieces, begin: int = 0) -> list[AnyEvent]:
+        """The events of a whole document, each pointing at its own bytes; what is left over is unreadable.
+
+        `begin` is where in its file the document begins.
+        """
         events: list[AnyEvent] = []
-        self._read(pieces.members, Source(self.path, 0, pieces.head), events)
+        self._read(pieces.members, Source(self.path, begin, pieces.head), events)
         bad = {start: (end, reason) for start, end, reason in pieces.bad}
         for start, end in sorted([*pieces.elements, *((start, end) for start, end, _ in pieces.bad)]):
-            source = Source(self.path, start, end - start)
+            source = Source(self.path, begin + start, end - start)
             if start in bad:
                 events.append(self.normaliser.unreadable(source, bad[start][1]))
             else:
                 self._read(data[start:end], source, events)
         events += self.end()
         if pieces.end > pieces.tail:
-            events.append(self.document_ended(Source(self.path, pieces.tail, pieces.end - pieces.tail)))
+            events.append(self.document_ended(Source(self.path, begin + pieces.tail, pieces.end - pieces.tail)))
         if data[pieces.end :].strip():
-            source = Source(self.path, pieces.end, len(data) - pieces.end)
+            source = Source(self.path, begin + pieces.end, len(data) - pieces.end)
             events.append(self.normaliser.unreadable(source, pieces.problem or "there is more after the document"))
         return events
+
+
+class MessagesReader(DocumentReader):
+    """Reads a document with a list of messages, when all of it is there: it is rewritten as a whole."""
+
+    listed: ClassVar[str]
+    """The member that is the list."""
+
+    def __init__(self, path: Path, normaliser: Normaliser) -> None:
+        super().__init__(path, normaliser)
+        self._gathered = Gathered(path)
+        self.session: str | None = None
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        self._gathered.append(data)
+        return []
+
+    def close(self) -> list[AnyEvent]:
+        data = self._gathered.take()
+        return self.document(data) if data.strip() else []
+
+    def document(self, data: bytes, begin: int = 0) -> list[AnyEvent]:
+        """The events of a document that begins at this place of its file."""
+        pieces = pieces_of(data, self.listed)
+        if pieces is None:
+            reason = f"a document without {self.listed}"
+            return [self.normaliser.unreadable(Source(self.path, begin, len(data)), reason)]
+        return self.read_pieces(data, pieces, begin)
+
+    def document_ended(self, source: Source) -> AnyEvent:
+        return self.normaliser.event(ClientNoted, self.place(source), name="document/end")
+
+    def place(self, source: Source, time: Any = None) -> Place:
+        """The place of a record."""
+        return Place(source=source, key=f"@{source.offset}", session=self.session, time=moment(time))
 
 
 def _first_names(value: Any) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ class Normaliser:
 
     def __init__(
         self,
-        dialect: str,
+        dialect: str | Dialect,
         client: str,
         file: str,
         *,
@@ -80,7 +80,8 @@ class Normaliser:
     ) -> None:
         self.client = client
         self._file, self._key = file, key
-        self._dialect: Dialect = DIALECTS[dialect] if unnamed is None else _narrowed(DIALECTS[dialect], unnamed)
+        spoken: Dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
+        self._dialect: Dialect = spoken if unnamed is None else _narrowed(spoken, unnamed)
         """The vocabulary of a log that names no version: of version `unnamed`, or the newest."""
         self._version: str | None = None
         self._spoken: Dialect = self._dialect
@@ -97,6 +98,8 @@ class Normaliser:
         self._remembers = remembers
         """How many calls that have their result are kept for another one, at least half as many; `None`: all."""
         self._answered: deque[str] = deque()
+        self.doubts = False
+        """Whether the log is another program's, so that only what a result says as text is sure."""
 
     def at(self, version: str | None) -> Dialect:
         """The vocabulary of a version of the client."""
@@ -148,6 +151,8 @@ class Normaliser:
             self._answered.append(id)
             if len(self._answered) > self._remembers:
                 self._forget(self._remembers // 2)
+        if self.doubts:
+            result = _doubted(result)
         if duration is not None:
             result = msgspec.structs.replace(result, duration=duration)
         return self._make_returned(place, result, id)
@@ -190,11 +195,22 @@ class Normaliser:
         return self.event(ev.UnknownRecord, place, name=name)
 
 
+def _doubted(result: Result) -> Result:
+    """A result of another program: a failure that is marked as one, or the text it is."""
+    text = result.native.content if result.native is not None else None
+    if not isinstance(text, str):
+        return result
+    outcomes = tuple(one if isinstance(one, Failure) else TextOutcome(text) for one in result.outcomes)
+    return msgspec.structs.replace(result, outcomes=outcomes)
+
+
 def read_again(returned: ev.ToolReturned, called: ev.ToolCalled) -> ev.ToolReturned:
     """A result that stood before its call, and so was read without it, as that call's."""
     native = returned.result.native
     if native is None or called.client is None or called.client not in FORMATS:
         return returned
+    if FORMATS[called.client].foreign_words:
+        return returned  # whose words they are, the log alone said
     dialect = _narrowed(DIALECTS[FORMATS[called.client].dialect], called.version)
     outcomes = dialect.read_result(called.call, native).outcomes
     return msgspec.structs.replace(returned, result=msgspec.structs.replace(returned.result, outcomes=outcomes))

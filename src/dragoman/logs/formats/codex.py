@@ -75,6 +75,7 @@ class Codex(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by_field = ("originator", "codex")
     written_by = "codex_writer.CodexWriter"
 
     def recognise(self, sample: Sample) -> float:
@@ -240,6 +241,8 @@ class _Reader(LinesReader):
         functions = {name for one in as_objects(payload.get("dynamic_tools")) for name in _declared(one)}
         if functions:
             self.normaliser.knowing(functions=functions)
+        metadata = {key: payload[key] for key in _DESCRIBING if isinstance(payload.get(key), str)}
+        self.normaliser.doubts = FORMAT.another_program(metadata) is not None
         return self.normaliser.event(
             ev.SessionStarted,
             place,
@@ -247,7 +250,7 @@ class _Reader(LinesReader):
             branch=as_text(as_object(payload.get("git")).get("branch")),
             parent_session=parent,
             forked_from=as_text(payload.get("forked_from_id")),
-            metadata={key: payload[key] for key in _DESCRIBING if isinstance(payload.get(key), str)},
+            metadata=metadata,
         )
 
     def _context(self, payload: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:

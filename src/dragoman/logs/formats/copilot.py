@@ -160,6 +160,7 @@ class Copilot(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    written_by_field = ("producer", "copilot", "session-task")
     written_by = "copilot_writer.CopilotWriter"
 
     def recognise(self, sample: Sample) -> float:
@@ -300,6 +301,8 @@ class _Reader(LinesReader):
     def _opened(self, data: dict[str, Any], place: Place, *, resumed: bool) -> ev.AnyEvent:
         context = as_object(data.get("context"))
         self._learn_model(data.get("selectedModel"), place.stream)
+        metadata = {key: data[key] for key in _DESCRIBING if isinstance(data.get(key), str)}
+        self.normaliser.doubts = FORMAT.another_program(metadata) is not None
         return self.normaliser.event(
             ev.SessionStarted,
             place,
@@ -309,7 +312,7 @@ class _Reader(LinesReader):
             model=as_text(data.get("selectedModel")),
             parent_session=as_text(data.get("detachedFromSpawningParentSessionId")),
             resumed=resumed,
-            metadata={key: data[key] for key in _DESCRIBING if isinstance(data.get(key), str)},
+            metadata=metadata,
         )
 
     def _model_changed(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:

@@ -82,6 +82,7 @@ class Dragoman(LogFormat):
 
     name = "dragoman"
     dialect = "plain"
+    foreign_words = True
     knows_free = True
 
     def recognise(self, sample: Sample) -> float:

@@ -210,7 +210,7 @@ SESSION_PAGES: Final = {
     b"# aider chat started": "aider's history",
 }
 """How Markdown pages begin that hold a session."""
-_NOT_READ: Final = (".md", ".traj", ".eval", ".vscdb")
+_NOT_READ: Final = (".md",)
 """How names of files end in which other programs keep sessions."""
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 import msgspec
 
 from dragoman.dialects import DIALECTS, Dialect, Steer
+from dragoman.logs.base.likeness import Likeness
 from dragoman.logs.base.raw_bytes import Originals
 from dragoman.model import Failure, NativeCall, events as ev, operations as op
 from dragoman.registry import FORMATS
@@ -103,6 +104,7 @@ class Report:
         tools: dict[str, list[Captured]],
         additions: list[Additions],
         shortened: dict[Path, int],
+        unlike: dict[Path, str],
     ) -> None:
         self.drifts, self.files, self.calls, self.refused = drifts, files, calls, refused
         self.tools = tools
@@ -110,6 +112,8 @@ class Report:
         self.additions = additions
         self.shortened = shortened
         """Logs that lack much of what their client always writes, and how many fields: shortened, or made by hand."""
+        self.unlike = unlike
+        """Logs that are like a client's and were written by another program."""
 
     def skeleton(self, language: Literal["toml", "python"] = "python") -> str:
         """The missing spellings as the draft of a dialect, one after the other; nothing where none is missing."""
@@ -140,16 +144,19 @@ class _Checker:
         self._shapes: dict[tuple[str, str], Shape] = {}
         self._additions: dict[tuple[str, str], Additions] = {}
         self._shortened: dict[Path, int] = {}
+        self._unlike: dict[Path, str] = {}
         self._files = self._calls = self._refused = 0
 
     def file(self, found: Found, events: Iterable[ev.AnyEvent]) -> None:
         self._files += 1
         # Our own recordings are written by the very declarations they would be held against.
-        dialect = None if found.format == "dragoman" else DIALECTS[FORMATS[found.format].dialect]
+        format = FORMATS[found.format]
+        dialect = None if format.foreign_words else DIALECTS[format.dialect]
         waiting: dict[str, ev.ToolCalled] = {}
-        observed = Observed(found)
+        observed, likeness = Observed(found), Likeness(format)
         for event in events:
             observed.event(event)
+            likeness.take(event)
             if isinstance(event, ev.ToolCalled):
                 self._calls += 1
                 waiting[event.call.id] = event
@@ -164,6 +171,8 @@ class _Checker:
         for called in waiting.values():
             if dialect is not None:
                 self._call(found.format, dialect, called, None)
+        if likeness.what is not None:
+            self._unlike[found.path] = likeness.what
         known = known_fields.known_of(found.format)
         if known is not None:
             counted = observed.finish()
@@ -290,6 +299,7 @@ class _Checker:
             tools,
             list(self._additions.values()),
             self._shortened,
+            self._unlike,
         )
 
 

@@ -22,13 +22,8 @@ _COMPRESSED: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03
 
 _BY_FIELDS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("a session of Kiro CLI", frozenset({"version", "kind", "data"})),
-    ("a trajectory of mini-SWE-agent", frozenset({"info", "messages", "trajectory_format"})),
-    ("a trajectory of mini-SWE-agent", frozenset({"info.exit_status", "info.submission", "messages"})),
     ("a checkpoint of Gemini CLI", frozenset({"role", "parts"})),
     ("a checkpoint of Gemini CLI", frozenset({"history", "clientHistory", "toolCall"})),
-    ("a trajectory of SWE-agent", frozenset({"environment", "trajectory", "history", "info"})),
-    ("a log of Inspect", frozenset({"version", "status", "eval", "plan"})),
-    ("a trajectory in ATIF", frozenset({"schema_version", "agent", "steps"})),
 )
 """Formats that are known and not read, by fields that their first record has."""
 

@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
-from dragoman.logs.base.format import Gathered
-from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
-from dragoman.logs.base.normalise import Normaliser, Place, moment
+from dragoman.logs.base.json_ranges import MessagesReader
+from dragoman.logs.base.normalise import Normaliser, Place
 from dragoman.model import FinishReason, NativeCall, NativeResult, events as ev
-from dragoman.model.json_text import read_json
 from dragoman.model.json_values import as_object, as_text
+
+from .chat_messages import arguments_of as arguments_of, text_of
 
 LISTED: Final = "chatMessages"
 _WORDS: Final = "1.0.91"
@@ -32,32 +30,15 @@ def recognise(document: Any) -> float:
     return 0.95 if isinstance(document.get(LISTED), list) else 0.0
 
 
-class SessionReader(DocumentReader):
+class SessionReader(MessagesReader):
     """Reads one session."""
+
+    listed = LISTED
 
     def __init__(self, path: Path, client: str) -> None:
         super().__init__(path, Normaliser(client, client, path.stem, unnamed=_WORDS))
-        self._pieces = Gathered(path)
-        self._session: str | None = None
         self._waiting: list[tuple[str, str]] = []
         """Calls without a result yet: (name, id)."""
-
-    def feed(self, data: bytes) -> list[ev.AnyEvent]:
-        self._pieces.append(data)
-        return []
-
-    def close(self) -> list[ev.AnyEvent]:
-        data = self._pieces.take()
-        pieces = pieces_of(data, LISTED)
-        if pieces is None:
-            return [self.normaliser.unreadable(ev.Source(self.path, 0, len(data)), "a session without messages")]
-        return self.read_pieces(data, pieces)
-
-    def document_ended(self, source: ev.Source) -> ev.AnyEvent:
-        return self.normaliser.event(ev.ClientNoted, self._place(source), name="document/end")
-
-    def _place(self, source: ev.Source, time: Any = None) -> Place:
-        return Place(source=source, key=f"@{source.offset}", session=self._session, time=moment(time))
 
     # ── records ────────────────────────────────────────────────────────────
 
@@ -65,15 +46,15 @@ class SessionReader(DocumentReader):
         if not isinstance(value, dict):
             yield self.normaliser.unreadable(source, "a record is a JSON object")
         elif "role" in value:
-            yield from self._message(value, self._place(source))
+            yield from self._message(value, self.place(source))
         elif "sessionId" in value:
             yield from self._header(value, source)
         else:
-            yield self.normaliser.unknown(self._place(source), None)
+            yield self.normaliser.unknown(self.place(source), None)
 
     def _header(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
-        self._session = as_text(value["sessionId"])
-        place = self._place(source, value.get("startTime"))
+        self.session = as_text(value["sessionId"])
+        place = self.place(source, value.get("startTime"))
         metadata = {key: value[key] for key in value if key not in _TOLD}
         yield self.normaliser.event(ev.SessionStarted, place, metadata=metadata)
         if isinstance(value.get("timeline"), list):
@@ -81,7 +62,7 @@ class SessionReader(DocumentReader):
             yield self.normaliser.event(ev.ClientNoted, place, name="timeline", data=data)
 
     def _message(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        role, text = value["role"], _words(value.get("content"))
+        role, text = value["role"], text_of(value.get("content"))
         if role == "assistant":
             if text:
                 yield self.normaliser.event(ev.ModelSaid, place, text=text)
@@ -116,31 +97,3 @@ class SessionReader(DocumentReader):
             self._waiting.remove(found)
             id, name = found[1], found[0]
         return self.normaliser.returned(place, NativeResult(id or f"{place.key}.{place.number}", text, name=name))
-
-
-# ── values ───────────────────────────────────────────────────────────────────
-
-
-def arguments_of(given: Any) -> dict[str, Any] | str:
-    """The arguments of a call, which some write as the text of an object; another text is what it is."""
-    if isinstance(given, dict):
-        return given
-    if given is None:
-        return {}
-    text = given if isinstance(given, str) else str(given)
-    if not text.lstrip().startswith("{"):
-        return text
-    try:
-        decoded = read_json(text)
-    except msgspec.DecodeError:
-        return text
-    return decoded if isinstance(decoded, dict) else text
-
-
-def _words(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, list) else []
-    return "\n".join(
-        block["text"] for block in blocks if isinstance(block, dict) and isinstance(block.get("text"), str)
-    )

@@ -1,0 +1,118 @@
+"""The vocabulary of SWE-agent and mini-SWE-agent, from public source and published trajectories: read, never offered.
+
+The commands of SWE-agent that are not here (`edit`, `scroll_down`, `goto`, …) work on the file that is open, which a
+call does not name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
+
+from .base.dialect import Dialect, Steer
+from .base.spelling import Spelling, means
+from .base.uncaptured import UNCAPTURED, AsTold, edited
+
+_RETURNED = re.compile(r"<returncode>(-?\d+)</returncode>\n<output>\n?(.*?)\n?</output>", re.DOTALL)
+
+
+class Bash(AsTold, Spelling[op.RunCommand]):
+    """Run a command in a shell."""
+
+    native_name = "bash"
+    read_only = UNCAPTURED
+    prints = True
+
+    command: str
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        """What a command printed; mini-SWE-agent puts its exit code before it."""
+        told = _RETURNED.fullmatch(native.content.strip()) if isinstance(native.content, str) else None
+        if told is None or (isinstance(native.item, dict) and "returncode" in native.item):
+            return super().to_outcomes(operations, native)
+        return (out.CommandOutcome(int(told[1]), output=told[2]),) * len(operations)
+
+
+class Editor(AsTold, Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertText | op.UndoEdit]):
+    """View, make and change files."""
+
+    native_name = "str_replace_editor"
+    read_only = UNCAPTURED
+
+    command: Literal["view", "create", "str_replace", "insert", "undo_edit"] = means(None)
+    path: str = means(None)
+    file_text: str | None = means(None, default=None)
+    old_str: str | None = means(None, default=None)
+    new_str: str | None = means(None, default=None)
+    insert_line: int | None = means(None, default=None)
+    view_range: tuple[int, ...] | None = means(None, default=None)
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        match self.command:
+            case "view":
+                first, last = (*(self.view_range or ()), None, None)[:2]
+                return (op.ReadFile(self.path, first, None if last == -1 else last),)
+            case "create" if self.file_text is not None:
+                return (op.WriteFile(self.path, self.file_text, overwrite=False),)
+            case "str_replace" if self.old_str is not None:
+                return (edited(self.path, self.old_str, self.new_str or ""),)
+            case "insert" if self.insert_line is not None and self.new_str is not None:
+                return (op.InsertText(self.path, self.insert_line, self.new_str),)
+            case "undo_edit":
+                return (op.UndoEdit(self.path),)
+        raise ValueError(f"{self.command} needs more than it was given")
+
+
+class Open(AsTold, Spelling[op.ReadFile]):
+    """Open a file at a line and show what is around it."""
+
+    native_name = "open"
+    read_only = UNCAPTURED
+
+    path: str
+    line_number: int | None = means("first_line", default=None)
+
+
+class FindFile(AsTold, Spelling[op.FindFiles]):
+    """Find files by name."""
+
+    native_name = "find_file"
+    read_only = UNCAPTURED
+
+    file_name: str = means("pattern")
+    dir: str = means("path", default=".")
+
+
+class SearchDir(AsTold, Spelling[op.SearchText]):
+    """Search the files of a folder."""
+
+    native_name = "search_dir"
+    read_only = UNCAPTURED
+
+    search_term: str = means("pattern")
+    dir: str = means("path", default=".")
+
+
+_WINDOW = "it works on the file that is open, which the call does not name"
+
+DIALECT = Dialect(
+    "swe_agent",
+    (Bash, Editor, Open, FindFile, SearchDir),
+    steering=(
+        Steer("create", _WINDOW, ("filename",)),
+        Steer("edit", _WINDOW, ("start_line", "end_line", "replacement_text", "search", "replace", "replace-all")),
+        Steer("goto", _WINDOW, ("line_number",)),
+        Steer("insert", _WINDOW, ("text", "line")),
+        Steer("scroll_down", _WINDOW),
+        Steer("scroll_up", _WINDOW),
+        Steer("search_file", _WINDOW, ("search_term", "file")),
+        Steer("submit", "it ends the run with the changes made so far"),
+        Steer("exit_forfeit", "it ends the run"),
+    ),
+    unspoken=dict.fromkeys(
+        (op.Reading, op.Searching, op.Writing, op.Executing, op.Fetching, op.Planning, op.Delegating), UNCAPTURED
+    ),
+)

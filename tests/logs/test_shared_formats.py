@@ -1,0 +1,196 @@
+"""Formats known from public source, and those that programs exchange: what is there is read, and nothing else."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.logs import FORMATS, read, sessions_of
+from dragoman.model import (
+    AnyEvent,
+    CallFunction,
+    CallMcpTool,
+    CommandOutcome,
+    DoneOutcome,
+    Edit,
+    EditFile,
+    Failure,
+    ModelSaid,
+    ModelThought,
+    ReadFile,
+    RunCommand,
+    SearchText,
+    SessionStarted,
+    TextOutcome,
+    TokensUsed,
+    ToolCalled,
+    ToolReturned,
+    Unrecognised,
+    Usage,
+    UserSaid,
+)
+from tests.logs.shared_samples import SHARED_SAMPLES
+
+
+def events_of(folder: Path, format: str, number: int = 0) -> list[AnyEvent]:
+    name, data = SHARED_SAMPLES[format][number]
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return list(read(path))
+
+
+def of(events: list[AnyEvent], kind: type[Any]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def meant(events: list[AnyEvent]) -> list[Any]:
+    return [event.call.operations[0] for event in of(events, ToolCalled)]
+
+
+def gave(events: list[AnyEvent]) -> list[Any]:
+    return [event.result.outcomes[0] for event in of(events, ToolReturned)]
+
+
+def used(events: list[AnyEvent]) -> list[Usage]:
+    return [event.usage for event in of(events, TokensUsed)]
+
+
+def test_a_thread_of_amp(tmp_path: Path) -> None:
+    events = events_of(tmp_path, "amp")
+    assert meant(events) == [RunCommand("false", "/p"), EditFile("/p/a", (Edit("x", "y"),))]
+    assert gave(events) == [CommandOutcome(1, output="no"), Failure("failed", "Could not find the text.")]
+    assert used(events) == [
+        Usage(input_tokens=10, cached_read_tokens=3, output_tokens=7),
+        Usage(input_tokens=20, output_tokens=2),
+    ]
+    (started,) = of(events, SessionStarted)
+    assert (started.session, started.cwd, started.version) == ("T-0001", "/p", "0.0.1")
+
+
+def test_tokens_of_an_older_thread_are_those_of_its_ledger(tmp_path: Path) -> None:
+    name, data = SHARED_SAMPLES["amp"][0]
+    thread = json.loads(data)
+    for message in thread["messages"]:
+        message.pop("usage", None)
+    entry = {"timestamp": "2026-01-01T00:00:05Z", "model": "m-1", "tokens": {"input": 9, "output": 4}}
+    thread["usageLedger"] = {"events": [entry]}
+    (tmp_path / name).write_text(json.dumps(thread))
+    assert used(list(read(tmp_path / name))) == [Usage(input_tokens=9, output_tokens=4)]
+
+
+def test_a_trajectory_in_atif_and_that_of_its_agent(tmp_path: Path) -> None:
+    events = events_of(tmp_path, "atif")
+    (session,) = sessions_of(events)
+    (child,) = session.children
+    assert (session.id, child.id, child.parent_call) == ("at-1", "at-2", "c-2")
+    assert meant(events)[0] == RunCommand("false")
+    assert meant(events)[2] == Unrecognised("peek", {"at": "a"})
+    assert gave(events)[0] == CommandOutcome(output="Exit code 1")  # only a flag could tell that it failed
+    assert gave(events)[2] == TextOutcome("a thing")
+    assert used(events) == [
+        Usage(input_tokens=10, cached_read_tokens=3, output_tokens=7),
+        Usage(input_tokens=5, output_tokens=1),
+    ]
+
+
+def test_a_result_without_a_flag_does_not_say_that_a_command_ended_well(tmp_path: Path) -> None:
+    name, data = SHARED_SAMPLES["atif"][0]
+    (tmp_path / name).write_bytes(data.replace(b"Exit code 1", b"some output"))
+    assert gave(list(read(tmp_path / name)))[0] == CommandOutcome(output="some output")
+
+
+def test_a_transcript_of_cursor_has_the_times_and_results_that_are_in_it_and_no_others(tmp_path: Path) -> None:
+    events = events_of(tmp_path, "cursor")
+    (asked,) = of(events, UserSaid)
+    zone = datetime.timezone(datetime.timedelta(hours=-7))
+    assert (asked.text, asked.time) == ("Fix it.", datetime.datetime(2026, 8, 2, 3, 51, tzinfo=zone))
+    assert meant(events) == [RunCommand("false"), ReadFile("/p/a", 5, 7)]
+    assert (gave(events), used(events)) == ([], [])
+    assert {event.time for event in events if event is not asked and event.source != asked.source} == {None}
+
+
+def test_the_database_of_cursor(tmp_path: Path) -> None:
+    events = events_of(tmp_path, "cursor", 1)
+    assert meant(events) == [RunCommand("false"), CallMcpTool("toy", "echo", {"text": "hi"})]
+    assert gave(events) == [CommandOutcome(1, output="no")]
+    assert used(events) == [Usage(input_tokens=10, output_tokens=7)]
+    assert [event.text for event in of(events, ModelThought)] == ["hm"]
+    (session,) = sessions_of(events)
+    assert session.id == "cu-1"
+    assert [event.model for event in of(events, SessionStarted)] == ["m-1"]
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["document", "archive"])
+def test_a_log_of_inspect(tmp_path: Path, number: int) -> None:
+    events = events_of(tmp_path, "inspect_ai", number)
+    assert meant(events) == [RunCommand("false"), CallFunction("weigh", {"what": "a stone"})]
+    assert gave(events) == [CommandOutcome(output="no"), Failure("failed", "It took too long.")]
+    assert used(events) == [Usage(input_tokens=7, cached_read_tokens=3, output_tokens=7)] * 2
+    assert [event.text for event in of(events, UserSaid)] == ["Fix it, please."]
+    (session,) = sessions_of([event for event in events if event.session])
+    assert (session.id, len(session.turns[0].steps)) == ("ev-1/1/1", 2)
+
+
+def test_a_trajectory_of_swe_agent(tmp_path: Path) -> None:
+    events = events_of(tmp_path, "swe_agent")
+    assert meant(events) == [RunCommand("ls"), ReadFile("/p/a.py")]
+    assert gave(events) == [CommandOutcome(output="a.py\n"), TextOutcome("x = 1")]
+    assert used(events) == [Usage(input_tokens=20, output_tokens=9)]
+    assert [(event.text, event.by) for event in of(events, UserSaid)] == [
+        ("Fix it.", "user"),
+        ("Your output could not be parsed.", "client"),
+    ]
+    assert {event.time for event in events} == {None}
+
+
+def test_a_trajectory_of_mini_swe_agent_before_and_after_calls(tmp_path: Path) -> None:
+    events = events_of(tmp_path, "mini_swe_agent")
+    assert meant(events) == [RunCommand("false"), RunCommand("ls")]
+    assert gave(events) == [CommandOutcome(1, output="no"), CommandOutcome(0, output="a.py")]
+    assert used(events) == [Usage(input_tokens=10, cached_read_tokens=3, output_tokens=7)]
+
+
+def test_a_session_of_the_chat_of_vs_code(tmp_path: Path) -> None:
+    events = events_of(tmp_path, "vscode_chat")
+    assert meant(events) == [ReadFile("/p/a")]
+    assert gave(events) == [TextOutcome("```py\nx = 1\n")]
+    assert used(events) == [Usage(input_tokens=10, output_tokens=7)]
+    assert [event.text for event in of(events, ModelSaid)] == ["I look.", "Done."]
+
+
+def test_a_session_of_the_chat_of_vs_code_that_is_told_by_its_changes(tmp_path: Path) -> None:
+    events = events_of(tmp_path, "vscode_chat", 1)
+    (said,) = of(events, ModelSaid)
+    assert (said.text, said.model) == ("I read.", "m-2")
+
+
+@pytest.mark.parametrize("format", sorted(SHARED_SAMPLES))
+def test_a_format_that_nobody_captured_says_so_and_what_it_lacks(format: str) -> None:
+    assert (FORMATS[format].captured, bool(FORMATS[format].lacks)) == (False, True)
+
+
+def test_results_of_tools_that_nobody_captured_are_text(tmp_path: Path) -> None:
+    from dragoman.dialects import DIALECTS
+    from dragoman.model import NativeCall, NativeResult
+
+    listing = "src/a.py\nsrc/b.py"
+    calls = {
+        "amp": ("glob", {"filePattern": "*"}),
+        "cursor": ("LS", {"path": "."}),
+        "inspect_ai": ("text_editor", {"command": "view", "path": "/p/a"}),
+        "swe_agent": ("find_file", {"file_name": "*.py"}),
+        "copilot": ("file_search", {"query": "*.py"}),
+    }
+    for name, (tool, arguments) in calls.items():
+        dialect = DIALECTS[name]
+        call = dialect.read_call(NativeCall("1", tool, arguments))
+        assert call.failure is None
+        assert dialect.read_result(call, NativeResult("1", listing)).outcomes == (TextOutcome(listing),)
+        assert dialect.read_result(call, NativeResult("1", "")).outcomes == (DoneOutcome(),)
+    search = DIALECTS["cursor"].read_call(NativeCall("1", "Grep", {"pattern": "x", "-i": True})).operations
+    assert search == (SearchText("x", case_sensitive=False),)
