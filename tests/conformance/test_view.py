@@ -65,6 +65,7 @@ async def opened(*paths: Path, **options: Any) -> AsyncIterator[Opened]:
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
             context = await browser.new_context(**{"viewport": {"width": 1360, "height": 900}, **options})
+            context.set_default_timeout(120_000)  # a busy machine is no mistake of the page
             tab = await context.new_page()
             one = Opened(page, context, tab)
             await tab.goto(page.opening())

@@ -9,13 +9,14 @@ from contextlib import asynccontextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 import pytest
 
 from dragoman.logs import Query, statistics
 from dragoman.serve.page import Library, Page
-from tests.logs.samples import CLAUDE, SAMPLES
+from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
 SCREENS = ("/", "/search", "/usage", "/compare", "/sql")
 TABS = ("said", "changes", "timeline", "raw", "words")
@@ -141,23 +142,30 @@ class Tags(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def hostile(value: Any) -> Any:
+NAMES = ("uuid", "parentUuid", "tool_use_id", "call_id", "id", "name", "sessionId", "requestId")
+"""Fields that hold the names of things: with other names, less of a log is understood."""
+
+
+def hostile(value: Any, kept: tuple[str, ...] = ("type", "role", "timestamp", *NAMES)) -> Any:
     """The same record with hostile text in every field that may hold any."""
-    kept = ("type", "role", "timestamp", "uuid", "parentUuid", "tool_use_id", "id", "name", "sessionId", "requestId")
     if isinstance(value, dict):
-        return {key: one if key in kept else hostile(one) for key, one in value.items()}
+        return {key: one if key in kept else hostile(one, kept) for key, one in value.items()}
     if isinstance(value, list):
-        return [hostile(one) for one in value]
+        return [hostile(one, kept) for one in value]
     return f"{value} {HOSTILE}" if isinstance(value, str) else value
 
 
-async def test_hostile_text_in_every_field_of_a_log_stays_text(tmp_path: Path) -> None:
-    lines = [json.dumps(hostile(json.loads(line))) for line in CLAUDE.splitlines()]
+@pytest.mark.parametrize("kept", [("type", "role", "timestamp", *NAMES), ("type", "role", "timestamp")])
+@pytest.mark.parametrize("sample", [CLAUDE, CODEX])
+async def test_hostile_text_in_every_field_of_a_log_stays_text(
+    tmp_path: Path, sample: bytes, kept: tuple[str, ...]
+) -> None:
+    lines = [json.dumps(hostile(json.loads(line), kept)) for line in sample.splitlines()]
     log = tmp_path / "logs" / "a.jsonl"
     log.parent.mkdir()
     log.write_text("\n".join(lines) + "\n")
     async with opened(log.parent) as reader:
-        id = (await reader.json("/"))["sessions"][0]["session"]
+        id = quote((await reader.json("/"))["sessions"][0]["session"], safe="")
         asked = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E"
         paths = [f"/session/{id}?tab={tab}" for tab in TABS]
         paths += ["/", f"/?q={asked}", f"/?project={asked}", f"/?since={asked}", f"/?client={asked}", "/search?q=alert"]

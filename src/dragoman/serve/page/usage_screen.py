@@ -103,8 +103,13 @@ def _plot(title: str, by: str, bars: list[tuple[str, float, str]]) -> Iterator[s
         return
     width, height = 1000.0, 150
     step = width / max(len(bars), 8)
-    yield f'<figure class="plot"><figcaption>{title} by {_WORDS.get(by, _BY[by].lower())}</figcaption>'
-    yield f'<svg viewBox="0 0 {width:.0f} {height + 18}" role="img" aria-label="{title}; the table below has the figures">'
+    ends = f"{bars[0][0][:40]} to {bars[-1][0][:40]}" if len(bars) > 1 else bars[0][0][:40]
+    most = next(words for _, value, words in bars if value == largest)
+    yield (
+        f'<figure class="plot"><figcaption>{title} by {_WORDS.get(by, _BY[by].lower())}'
+        f" <span>{plain(ends)}, at most {plain(most)}</span></figcaption>"
+    )
+    yield f'<svg viewBox="0 0 {width:.0f} {height}" role="img" aria-label="{title}; the table below has the figures">'
     for place, (name, value, words) in enumerate(bars):
         tall = value / largest * height
         yield f'<g><rect class="hit" x="{place * step:.1f}" y="0" width="{step:.1f}" height="{height}"/>'
@@ -112,10 +117,6 @@ def _plot(title: str, by: str, bars: list[tuple[str, float, str]]) -> Iterator[s
             f'<rect class="bar" x="{place * step + step * 0.1:.1f}" y="{height - tall:.1f}" width="{step * 0.8:.1f}"'
             f' height="{tall:.1f}" rx="2"/><title>{plain(name)}: {plain(words)}</title></g>'
         )
-    yield f'<text x="0" y="{height + 14}">{plain(bars[0][0][:40])}</text>'
-    if len(bars) > 1:
-        at = (len(bars) - 0.5) * step
-        yield f'<text x="{at:.0f}" y="{height + 14}" text-anchor="{"end" if at > 300 else "middle"}">{plain(bars[-1][0][:40])}</text>'
     yield "</svg></figure>"
 
 
