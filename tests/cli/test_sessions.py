@@ -142,3 +142,26 @@ def test_a_second_call_on_an_unchanged_home_opens_no_log(reader: User) -> None:
     with grown.open("ab") as file:
         file.write(b"\\n")
     assert set(opened(reader)) == {str(grown)}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",),
+        ("show", "--steps"),
+        ("events",),
+        ("analyse",),
+        ("export", "--to", "markdown"),
+        ("stats",),
+        ("sessions",),
+        ("usage", "daily"),
+        ("port", "--to", "codex", "--dry-run"),
+    ],
+)
+def test_last_and_the_beginning_of_an_id_name_a_session_everywhere(user: User, words: tuple[str, ...]) -> None:
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
+    command, options = (words[:2], ()) if words[0] == "usage" else (words[:1], words[1:])
+    newest, by_id = (user.types(*command, name, *options) for name in ("last", "s-"))
+    assert newest.code == by_id.code == 0
+    if "port" not in words:  # which makes a new id each time
+        assert newest.out == by_id.out

@@ -42,6 +42,6 @@ def command(console: Console, *, session: str | None, asked: logs.Filter) -> Exi
         first, *_ = conversations_of(Chosen(lambda: events, "clean"))
         return first
 
-    start = None if session is None else rows[0] if session == "last" else query.root_of(query.find(session))
+    start = None if session is None else query.root_of(query.find(session))
     Browser(rows, opened, query.costs, start).run()
     return ExitCode.OK

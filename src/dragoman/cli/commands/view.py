@@ -48,10 +48,6 @@ def _start(query: logs.Query, session: str | None) -> str:
     """The address to begin with."""
     if session is None:
         return "/"
-    if session == "last":
-        newest = query.sessions(logs.Filter(limit=1))
-        if newest:
-            session = newest[0].session
     return f"/session/{quote(query.find(session).session, safe='')}"
 
 

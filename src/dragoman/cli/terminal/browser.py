@@ -44,6 +44,8 @@ _STYLE: Final = {
 _LIST_KEYS: Final = "↑↓ move · Enter open · / filter · q quit"
 _SESSION_KEYS: Final = "↑↓ move · Enter fold · n N failure · t T turn · a all · ← back · q quit"
 _NARROWEST: Final = 20
+_AHEAD: Final = 8
+"""Lines of a failure that are shown at once."""
 _KINDS: Final = {
     "user": "you",
     "model": "model",
@@ -359,6 +361,8 @@ class Browser:
         self.transcript.at = place
         if self.transcript.entries[place].failed:
             self.transcript.fold([place], folded=False)
+            # The cursor stands some lines below, so that these are on the screen too.
+            self._inside = min(_AHEAD, self.transcript.end(place) - self.transcript.start(place) - 1)
 
     def fold_all(self) -> None:
         """Unfolds everything, or folds all calls again."""

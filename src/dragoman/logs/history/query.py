@@ -284,8 +284,10 @@ class Query:
         return {root: (fsum(costs) if costs else None, unpriced.get(root, 0)) for root, costs in known.items()}
 
     def find(self, id: str) -> SessionRow:
-        """The row of a session by its id or a prefix of it; that of a sub-agent by its own id."""
+        """The row of a session by its id or a prefix of it; that of a sub-agent by its own id. `last` is the newest."""
         found = self._sessions.beginning(id)
+        if found is None and id == "last":
+            found = next(iter(self.sessions(Filter(limit=1))), None)
         if found is not None:
             return found
         mains = self._sessions.ids()
