@@ -128,7 +128,7 @@ class LogFormat(abc.ABC):
     def files(self, home: Path) -> Iterator[Path]:
         """The log files below a folder, oldest path first."""
         for path, _ in self.entries(home):
-            yield path
+            yield Path(path)
 
     below: ClassVar[str | None] = None
     """What the names of log files fit that lie at any depth below a folder."""
@@ -137,7 +137,7 @@ class LogFormat(abc.ABC):
         """Whether one that fits is a log file."""
         return True
 
-    def entries(self, home: Path) -> Iterator[tuple[Path, os.stat_result | None]]:
+    def entries(self, home: Path) -> Iterator[tuple[Path | str, os.stat_result | None]]:
         """The same, each with what the system says of it; a format has `below`, or lists its files itself."""
         if self.below is None and type(self).files is LogFormat.files:
             return
@@ -151,7 +151,7 @@ class LogFormat(abc.ABC):
                 status = one.stat()
             except (OSError, ValueError):
                 status = None
-            yield (one if isinstance(one, Path) else Path(one.path)), status
+            yield (one if isinstance(one, Path) else one.path), status
 
     def whole(self, path: Path) -> Path:
         """The file that is read for this one: itself, unless a client keeps a session in many files."""
@@ -160,6 +160,10 @@ class LogFormat(abc.ABC):
     def beside(self, path: Path) -> Iterable[Path]:
         """Other files that are read together with this one: when they change, it has changed."""
         return ()
+
+    def may_have_beside(self, name: str) -> bool:
+        """Whether a file may have such; asked of every file there is."""
+        return type(self).beside is not LogFormat.beside
 
     @abc.abstractmethod
     def reader(self, path: Path) -> LogReader:

@@ -186,6 +186,9 @@ class ClaudeCode(LogFormat):
         if path.name.startswith(_AGENT):
             yield path.with_suffix(".meta.json")
 
+    def may_have_beside(self, name: str) -> bool:
+        return f"/{_AGENT}" in name or f"\\{_AGENT}" in name or name.startswith(_AGENT)
+
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import datetime
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from dragoman import config
@@ -24,6 +25,8 @@ _TIMES: Final = {
     "week": f"date({_SECOND}, 'unixepoch', 'weekday 0', '-6 days')",
     "month": f"strftime('%Y-%m', {_SECOND}, 'unixepoch')",
 }
+_DAY: Final = "({0}.time - ({0}.time % 86400000000 + 86400000000) % 86400000000) / 86400000000"
+"""The number of a day since 1970: several times as quick as its name."""
 _CLIENT: Final = "(SELECT client FROM sessions WHERE sessions.scope = calls.scope LIMIT 1)"
 _CALLS: Final = {"tool": "calls.name", "operation": "calls.operation", "model": "calls.model", "client": _CLIENT}
 _USAGE: Final = {"model": "usage.model", "client": "usage.client"}
@@ -76,7 +79,10 @@ class Counting:
             if key not in found:
                 found[key] = array("d")
             found[key].append(seconds)
-        return {self._named(names): each for names, each in found.items()}
+        named: dict[Names, array[float]] = {}
+        for key, each in found.items():
+            named.setdefault(self._named(key), array("d")).extend(each)
+        return named
 
     # ── exchanges ──────────────────────────────────────────────────────────
 
@@ -87,7 +93,7 @@ class Counting:
 
     def tokens(self) -> Iterator[tuple[Names, str, dict[str, int | None], float | None, int]]:
         """Group, model, what is counted of it, what that cost, and how many of its exchanges have no known price."""
-        day = _TIMES["day"].format("usage")
+        day = _DAY.format("usage")
         within = f"usage.model, {day}, {self._bucket()}, {_USED}, {_PRICE}"
         sums = ", ".join(f"sum(usage.{name})" for name in _KINDS)
         what = f"max({_PROMPT}), count(*), sum(usage.tokens IS NULL), sum(usage.doubtful), {sums}"
@@ -98,7 +104,7 @@ class Counting:
             cost = None
             if price == _PRICED:
                 summed = UsageRow(session="", stream="", number=0, event="", **(tokens | {"tool_tokens": None}))  # type: ignore[arg-type]
-                cost = self._costs.of_sum(self._words[model] or "", datetime.date.fromisoformat(day), prompt, summed)
+                cost = self._costs.of_sum(self._words[model] or "", _date(day), prompt, summed)
             counted = tokens | {"exchanges": count, "unsaid": unsaid, "doubtful": doubtful}
             yield (
                 self._named(names),
@@ -134,7 +140,7 @@ class Counting:
         parts, values = [], []
         for table in tables:
             where, given = self._where(table)
-            keys = "".join(f", {one}" for one in self._keys(table, by))
+            keys = "".join(f", {one}" for one in self._keys(table, by, _TIMES))
             parts.append(f"SELECT {table}.scope AS scope{keys} FROM {table} WHERE {where}")
             values += given
         names = [f"k{number}" for number in range(len(by))]
@@ -152,14 +158,14 @@ class Counting:
         self, table: str, within: str, what: str, only: str = "1", *, in_groups: bool = True
     ) -> Iterator[tuple[Any, ...]]:
         where, values = self._where(table)
-        keys = [*self._keys(table, self._by), *([within] if within else [])]
+        keys = [*self._keys(table, self._by, dict.fromkeys(_TIMES, _DAY)), *([within] if within else [])]
         selected = ", ".join((*keys, what))
         grouped = f" GROUP BY {', '.join(keys)}" if in_groups and keys else ""
         return self._index.ask(f"SELECT {selected} FROM {table} WHERE {where} AND {only}{grouped}", *values)
 
-    def _keys(self, table: str, by: Sequence[str]) -> list[str]:
+    def _keys(self, table: str, by: Sequence[str], times: Mapping[str, str]) -> list[str]:
         known = _CALLS if table == "calls" else _USAGE
-        return [known[one] if one in known else _TIMES[one].format(table) for one in by]
+        return [known[one] if one in known else times[one].format(table) for one in by]
 
     def _where(self, table: str) -> tuple[str, list[Any]]:
         asked = self._asked
@@ -190,4 +196,24 @@ class Counting:
 
     def _named(self, names: Sequence[Any], by: Sequence[str] | None = None) -> Names:
         by = self._by if by is None else by
-        return tuple([self._words[one] if kind in _WORDS else one for one, kind in zip(names, by, strict=True)])
+        return tuple(
+            [self._words[one] if kind in _WORDS else _name(one, kind) for one, kind in zip(names, by, strict=True)]
+        )
+
+
+def _date(day: int) -> datetime.date:
+    return datetime.date.fromordinal(_FIRST + day)
+
+
+@lru_cache(maxsize=1 << 14)
+def _name(day: int | str | None, kind: str) -> str | None:
+    """What the day, week or month of a day is called; one that has its name keeps it."""
+    if day is None or isinstance(day, str):
+        return day
+    date = _date(day)
+    if kind == "week":
+        date -= datetime.timedelta(days=date.weekday())
+    return date.isoformat()[:7] if kind == "month" else date.isoformat()
+
+
+_FIRST: Final = datetime.date(1970, 1, 1).toordinal()

@@ -9,8 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from dragoman.errors import LogError
 from dragoman.logs.archive import copies_folder, gone_logs
 from dragoman.logs.base.compressed import ENDINGS, each_once
@@ -23,25 +21,45 @@ from dragoman.registry import FORMATS
 from .sessions import key_of
 
 
-class Found(msgspec.Struct, frozen=True, eq=False):
-    """One log file: the format it is in, and where it was found."""
+class Found:
+    """One log file: the format it is in, and where it was found. Two are equal if all but the status is.
 
-    path: Path
-    format: str
-    home: Path | None = None
-    sessions: frozenset[str] | None = None
-    """Of a file that holds several sessions, the ids of those that are meant; `None` is all of it."""
-    status: os.stat_result | None = None
-    """What the system said of the file when it was found; no part of what it is."""
+    `sessions` are, of a file that holds several, the ids of those that are meant; `None` is all of it. `status` is what
+    the system said of the file when it was found. There may be very many, so the path is made when it is asked for.
+    """
+
+    __slots__ = ("_path", "format", "home", "name", "sessions", "status")
+
+    def __init__(
+        self,
+        path: Path | str,
+        format: str,
+        home: Path | None = None,
+        sessions: frozenset[str] | None = None,
+        status: os.stat_result | None = None,
+    ) -> None:
+        self.name = os.fspath(path)
+        self._path = path if isinstance(path, Path) else None
+        self.format, self.home, self.sessions, self.status = format, home, sessions, status
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        if self._path is None:
+            self._path = Path(self.name)
+        return self._path
 
     def _key(self) -> tuple[object, ...]:
-        return self.path, self.format, self.home, self.sessions
+        return self.name, self.format, self.home, self.sessions
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, Found) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"Found({self.name!r}, {self.format!r}, {self.home!r}, {self.sessions!r})"
 
 
 def read_log(found: Found) -> Iterator[AnyEvent]:
@@ -83,7 +101,7 @@ def _status_of(path: Path | str) -> os.stat_result | None:
         return None
 
 
-def _place_of(path: Path, status: os.stat_result | None) -> object | None:
+def _place_of(path: Path | str, status: os.stat_result | None) -> object | None:
     """What stands for a file under all its names; `None` for a pipe or the like, which a reader would wait for."""
     if status is None:
         return str(path)
@@ -102,7 +120,7 @@ def all_logs(
     """
     there: list[str] = []
     for found in _logs_there(places, named, folders):
-        there.append(os.fspath(found.path))
+        there.append(found.name)
         yield found
     for copy, log in gone_logs(there) if places is None else ():
         if log.format in FORMATS:
@@ -122,7 +140,7 @@ def _logs_there(places: Places | None, named: Mapping[str, Path] | None, folders
             place = _place_of(found.path, _status_of(found.path))
             if place is not None and place not in seen:
                 seen.add(place)
-                yield msgspec.structs.replace(found, home=folder)
+                yield Found(found.path, found.format, folder, found.sessions)
 
 
 class Walk:
@@ -135,7 +153,7 @@ class Walk:
         return all_logs(*self._given)
 
 
-def _files_of(format: LogFormat, home: Path) -> Iterator[tuple[Path, os.stat_result | None]]:
+def _files_of(format: LogFormat, home: Path) -> Iterator[tuple[Path | str, os.stat_result | None]]:
     try:
         yield from format.entries(home)
     except OSError as error:  # a plugin's: ours pass over what goes away

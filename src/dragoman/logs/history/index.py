@@ -259,7 +259,7 @@ class Index:
         """
         walk = iter(found)
         while some := list(islice(walk, _LOOKED_UP_AT_ONCE)):
-            names = [name_of(one.path) for one in some]
+            names = [name_of(one.name) for one in some]
             which = (
                 f"SELECT path, id, error, {', '.join(FACTS)} FROM files WHERE path IN ({', '.join('?' * len(names))})"
             )

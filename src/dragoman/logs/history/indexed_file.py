@@ -152,16 +152,17 @@ def facts_of(found: Found, *, is_looked_at_again: bool = False) -> tuple[Any, ..
     status = found.status
     if status is None or is_looked_at_again:
         try:
-            status = os.stat(found.path)
+            status = os.stat(found.name)
         except OSError:
             return None
+    format = FORMATS[found.format]
     return (
         found.format,
         column_of(status.st_dev),
         column_of(status.st_ino),
         status.st_size,
         column_of(status.st_mtime_ns),
-        beside_of(FORMATS[found.format], found.path),
+        beside_of(format, found.path) if format.may_have_beside(found.name) else "",
     )
 
 

@@ -442,7 +442,9 @@ def _joined(before: Found | None, found: Found) -> Found:
     if before is None or before.sessions is None:
         return before or found
     return (
-        found if found.sessions is None else msgspec.structs.replace(found, sessions=before.sessions | found.sessions)
+        found
+        if found.sessions is None
+        else Found(found.path, found.format, found.home, before.sessions | found.sessions)
     )
 
 
