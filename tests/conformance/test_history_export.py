@@ -150,7 +150,7 @@ def test_calls_and_tokens_are_the_same_in_every_form(name: str, files: list[Foun
     assert sum(span["name"].startswith("execute_tool ") for span in spans) == calls
     lines = exported(lambda: iter(events), "jsonl", None).splitlines()
     assert len(lines) == len(events)
-    assert exported(lambda: iter(events), "html").decode().count("<summary><code>") == calls
+    assert exported(lambda: iter(events), "html").decode().count('<details class="call ') == calls
 
 
 @pytest.mark.parametrize("name, files", SESSIONS, ids=NAMES)
@@ -170,17 +170,26 @@ class Tags(HTMLParser):
         super().__init__()
         self.seen: set[str] = set()
         self.attributes: set[str] = set()
+        self.addresses: set[str] = set()
+        self.pictures: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.add(tag)
         self.attributes |= {name for name, _ in attrs}
+        self.addresses |= {value or "" for name, value in attrs if name == "href"}
+        self.pictures |= {value or "" for name, value in attrs if name == "src"}
 
 
 TAGS = {
-    *("html", "head", "meta", "title", "style", "body", "main", "section", "h1", "h2", "dl", "dt", "dd", "article"),
-    *("header", "b", "time", "div", "details", "summary", "code", "pre", "span"),
+    *("html", "head", "meta", "title", "style", "body", "main", "section", "nav", "h1", "h2", "h3", "h4", "h5", "h6"),
+    *("dl", "dt", "dd", "article", "header", "b", "i", "strong", "em", "s", "time", "div", "details", "summary", "code"),
+    *("pre", "span", "p", "a", "ul", "ol", "li", "blockquote", "hr", "br", "figure", "img"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
 }
-ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "open"}
+ATTRIBUTES = {
+    *("lang", "charset", "http-equiv", "content", "name", "class", "open", "id", "href", "rel", "tabindex", "value"),
+    *("start", "alt", "src", "title", "aria-hidden", "aria-label", "datetime"),
+}
 
 
 @pytest.mark.parametrize("name, files", SESSIONS, ids=NAMES)
@@ -193,6 +202,8 @@ def test_no_home_folder_survives_and_nothing_steers_who_reads(name: str, files: 
     page.feed(exported(lambda: iter(events), "html", "raw").decode())
     assert page.seen <= TAGS
     assert page.attributes <= ATTRIBUTES
+    assert [one for one in page.addresses if not re.match(r"#[\w-]+\Z|https?://|mailto:", one)] == []
+    assert [one for one in page.pictures if not re.match(r"data:image/(png|jpeg|gif|webp);base64,", one)] == []
     text = exported(lambda: iter(events), "text", "raw").decode()
     assert foreign(text) == text
 
