@@ -98,10 +98,12 @@ def test_two_runs_give_the_same_bytes(reader: User) -> None:
 EXPORTED = """
 CREATE TABLE events AS SELECT row_number() OVER () AS place, * FROM read_json('{}', format = 'newline_delimited',
     maximum_object_size = 100000000, columns = {{kind: 'VARCHAR', session: 'VARCHAR', stream: 'VARCHAR',
-    call_id: 'VARCHAR', call: 'JSON', outcomes: 'JSON[]', usage: 'JSON', model: 'VARCHAR', time: 'TIMESTAMP'}});
+    call_id: 'VARCHAR', call: 'JSON', outcomes: 'JSON[]', is_error: 'BOOLEAN', usage: 'JSON', model: 'VARCHAR',
+    time: 'TIMESTAMP'}});
 CREATE TABLE results AS SELECT session, stream, call_id, min_by(len(list_filter(outcomes, lambda one:
         one->>'type' = 'failure' OR (one->>'type' = 'command_outcome' AND (one->>'timed_out' = 'true'
-        OR one->>'signal' IS NOT NULL OR coalesce(one->>'exit_code', '0') <> '0')))) > 0, place) AS failed
+        OR one->>'signal' IS NOT NULL OR coalesce(one->>'exit_code', '0') <> '0'
+        OR (is_error AND one->>'exit_code' IS NULL AND coalesce(one->>'running', 'false') = 'false'))))) > 0, place) AS failed
     FROM events WHERE kind = 'tool_returned' GROUP BY ALL;
 """
 CALLS = """SELECT call->>'name', count(*), count(*) FILTER (failed), count(*) FILTER (failed IS NULL)

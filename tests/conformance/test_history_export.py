@@ -182,7 +182,23 @@ class Tags(HTMLParser):
 
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "section", "nav", "h1", "h2", "h3", "h4", "h5", "h6"),
-    *("dl", "dt", "dd", "article", "header", "b", "i", "strong", "em", "s", "time", "div", "details", "summary", "code"),
+    *(
+        "dl",
+        "dt",
+        "dd",
+        "article",
+        "header",
+        "b",
+        "i",
+        "strong",
+        "em",
+        "s",
+        "time",
+        "div",
+        "details",
+        "summary",
+        "code",
+    ),
     *("pre", "span", "p", "a", "ul", "ol", "li", "blockquote", "hr", "br", "figure", "img"),
     *("table", "thead", "tbody", "tr", "th", "td"),
 }

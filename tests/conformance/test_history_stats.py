@@ -110,7 +110,8 @@ def test_calls_and_failures_are_what_the_events_tell(query: Query) -> None:
         for event in events:
             if isinstance(event, ToolReturned):
                 key = (event.session or "", event.stream, event.result.call_id)
-                if key not in answered and any(failure_of(one) is not None for one in event.result.outcomes):
+                native = event.result.native
+                if key not in answered and any(failure_of(one, native) is not None for one in event.result.outcomes):
                     failures.update(named.get(key, ()))
                 answered.add(key)
     found = {str(one.group["tool"]): one.calls for one in statistics(query, by=("tool",)).groups}

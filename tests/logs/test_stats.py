@@ -116,7 +116,9 @@ def test_the_total_is_what_the_events_say(home: Path) -> None:
     results = {(one.session, one.result.call_id): one for one in reversed(events) if isinstance(one, ToolReturned)}
     calls = [one for one in events if isinstance(one, ToolCalled)]
     failures = [
-        next((kind for outcome in found.result.outcomes if (kind := failure_of(outcome)) is not None), None)
+        next(
+            (kind for one in found.result.outcomes if (kind := failure_of(one, found.result.native)) is not None), None
+        )
         for one in calls
         if (found := results.get((one.session, one.call.id))) is not None
     ]

@@ -243,7 +243,7 @@ def entries_of(events: Iterable[ev.AnyEvent]) -> Iterator[tuple[Any, ...]]:
                 known = calls.get((key, event.result.call_id))
                 if known is not None:
                     at, tool, operation, path = known
-                failed = any(failure_of(one) is not None for one in event.result.outcomes)
+                failed = any(failure_of(one, event.result.native) is not None for one in event.result.outcomes)
                 kind, text = "result", "\n".join(text_of(one) for one in event.result.outcomes)
             case _:
                 continue

@@ -134,7 +134,10 @@ def _done(uses: Sequence[ToolUse]) -> Iterator[str]:
 
 
 def _failed(use: ToolUse) -> bool:
-    return use.returned is not None and any(failure_of(one) is not None for one in use.returned.result.outcomes)
+    if use.returned is None:
+        return False
+    result = use.returned.result
+    return any(failure_of(one, result.native) is not None for one in result.outcomes)
 
 
 def _changed(session: Session) -> list[str]:

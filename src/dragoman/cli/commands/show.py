@@ -124,7 +124,10 @@ def _show_tree(console: Console, session: model.Session, indent: str) -> None:
 
 
 def _is_well(use: model.ToolUse) -> bool:
-    return use.returned is not None and not any(history.failure_of(one) for one in use.returned.result.outcomes)
+    if use.returned is None:
+        return False
+    result = use.returned.result
+    return not any(history.failure_of(one, result.native) for one in result.outcomes)
 
 
 _MOST_LINES = 12

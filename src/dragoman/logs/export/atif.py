@@ -147,7 +147,7 @@ def _result(use: ev.ToolUse, spawned: dict[str | None, list[dict[str, Any]]]) ->
     if use.returned is None:
         return None if references is None else {"source_call_id": id, "subagent_trajectory_ref": references}
     result = use.returned.result
-    failures = [word for outcome in result.outcomes if (word := failure_of(outcome)) is not None]
+    failures = [word for outcome in result.outcomes if (word := failure_of(outcome, result.native)) is not None]
     native = result.native
     content = _content("", native.content) if native is not None and not isinstance(native.content, str) else None
     if content is None:

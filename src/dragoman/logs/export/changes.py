@@ -47,7 +47,7 @@ def stories_of(events: Iterable[ev.AnyEvent]) -> list[FileStory]:
             called.setdefault(event.call.id, event)
         elif isinstance(event, ev.ToolReturned) and (call := called.pop(event.result.call_id, None)) is not None:
             for operation, outcome in zip(call.call.operations, event.result.outcomes, strict=False):
-                if failure_of(outcome) is None:
+                if failure_of(outcome, event.result.native) is None:
                     _take(files, call, operation, outcome)
     return [file.story() for file in files.values() if file.steps]
 

@@ -34,6 +34,8 @@ def event_line(event: AnyEvent, raw: Any = None) -> dict[str, Any]:
         native = result.get("native") or {}
         line["outcomes"] = result["outcomes"]
         line["executed_by"] = native.get("executed_by", "client")
+        if native.get("is_error") is not None:
+            line["is_error"] = native["is_error"]
         if "duration" in result:
             line["duration"] = result["duration"]
     source = facts.pop("source", None)

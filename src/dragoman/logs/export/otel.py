@@ -135,7 +135,8 @@ class _Spans:
         if returned is not None:
             outcomes = returned.result.outcomes
             facts[genai.CALL_RESULT] = "\n".join(text_of(outcome) for outcome in outcomes)
-            failures = [(word, text_of(one)) for one in outcomes if (word := failure_of(one)) is not None]
+            given = returned.result.native
+            failures = [(word, text_of(one)) for one in outcomes if (word := failure_of(one, given)) is not None]
             failure, message = failures[0] if failures else (None, "")
             end = returned.time
         facts[genai.ERROR_TYPE] = failure

@@ -222,8 +222,8 @@ class _Teller:
 
     def _call(self, event: ev.ToolCalled, result: tuple[ev.ToolReturned, Any] | None) -> Said:
         call = event.call
-        outcomes = () if result is None else result[0].result.outcomes
-        failures = [word for outcome in outcomes if (word := failure_of(outcome)) is not None]
+        outcomes, native = ((), None) if result is None else (result[0].result.outcomes, result[0].result.native)
+        failures = [word for outcome in outcomes if (word := failure_of(outcome, native)) is not None]
         blocks = [*_asked(call, outcomes), *(block for outcome in outcomes for block in outcome_blocks(outcome))]
         if call.failure is not None:
             blocks.append(Block("code", call.failure.message, "not understood"))

@@ -40,7 +40,7 @@ _EARLY: Final = 16
 """How many results wait for a call that comes after them."""
 
 
-def failure_of(outcome: out.Outcome, native: NativeResult | None = None) -> str | None:
+def failure_of(outcome: out.Outcome, native: NativeResult | None) -> str | None:
     """The kind of failure an outcome is, or `None`: the one place that says what counts as one.
 
     `native` is the result it was read from: a command without an exit code failed if that is flagged as an error.
