@@ -114,6 +114,8 @@ class LogFormat(abc.ABC):
     """Whether a cost of 0 in it means that nothing was paid; other clients log 0 for a price that they do not know."""
     endings: ClassVar[tuple[str, ...]] = (".jsonl", ".json", ".db")
     """How the names of its files end, to look for them in any folder."""
+    own_words: ClassVar[tuple[str, ...]] = ()
+    """Words in what its events say that need not stand in a log, because the reader supplies them; in lower case."""
     written_by: ClassVar[str | None] = None
     """The class in `formats/parts` that writes sessions of this format, loaded when one is written."""
 

@@ -38,6 +38,8 @@ class Aider(LogFormat):
     name = CLIENT
     dialect = CLIENT
     endings = (FILE,)
+    # Its edits are text: a call gets its name and those of its arguments from the dialect.
+    own_words = ("search_replace", "whole_file", "path", "search", "replace", "content")
 
     def recognise(self, sample: Sample) -> float:
         first = sample.head.lstrip()[:200].decode("utf-8", "replace").partition("\n")[0]

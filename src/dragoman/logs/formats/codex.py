@@ -76,6 +76,8 @@ class Codex(LogFormat):
     name = CLIENT
     dialect = CLIENT
     written_by_field = ("originator", "codex")
+    # What `codex exec` before 0.44 printed has other words for these; a plan it prints has no name.
+    own_words = ("command_execution", "file_change", "mcp_tool_call", "web_search", "update_plan", "kind", "updated")
     written_by = "codex_writer.CodexWriter"
 
     def recognise(self, sample: Sample) -> float:

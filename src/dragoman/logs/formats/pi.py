@@ -74,6 +74,7 @@ class Pi(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    own_words = ("!!",)  # a flag of the record
     written_by = "pi_writer.PiWriter"
 
     def recognise(self, sample: Sample) -> float:

@@ -114,10 +114,11 @@ def candidates(files: Iterable[Found], pattern: Pattern) -> Iterator[Found]:
 
 
 def _held(files: list[Found], sure: str, pattern: Pattern) -> Iterator[Found]:
-    if len(sure) < 2 or not files:
+    wanted = sure.lower() if pattern.ignore_case else sure
+    texts = [found for found in files if _tells_by_its_bytes(found, wanted)] if len(sure) > 1 else []
+    if not texts:
         yield from files
         return
-    texts = [found for found in files if _is_one_text(found)]
     from dragoman.tools.processes import ripgrep_path
 
     case = "--ignore-case" if pattern.ignore_case else "--case-sensitive"
@@ -151,10 +152,12 @@ def spelled_out(sure: str) -> tuple[str, str]:
     return rf"\\u00(?i:{'|'.join(followed)})", rf"(?i:{re.escape(sure[-2])}|{codes[-2]})\\+(?i:{codes[-1]})"
 
 
-def _is_one_text(found: Found) -> bool:
-    """Whether all that is read for a log stands in this file, and as text."""
+def _tells_by_its_bytes(found: Found, sure: str) -> bool:
+    """Whether this text is in an event of a log only if it is in this file, as text."""
+    format = FORMATS[found.format]
     is_text = found.path.suffix != ".db" and found.path.suffix not in ENDINGS
-    return is_text and not any(FORMATS[found.format].beside(found.path)) and found.path.is_file()
+    is_supplied = any(sure in word for word in format.own_words)
+    return is_text and not is_supplied and not any(format.beside(found.path)) and found.path.is_file()
 
 
 Unread = Callable[[LogError], None]
