@@ -141,7 +141,9 @@ def test_every_text_thought_call_citation_and_count_of_a_response_is_in_its_type
     for cassette, body in whole_bodies(cassettes):
         reply = API.decode(body)
         items = [item for item in body["output"] if isinstance(item, dict)]
-        contents = [one for item in items if item["type"] == "message" for one in item["content"]]
+        # A compaction gives back what the user said, which is not the model's word.
+        messages = [item for item in items if item["type"] == "message" and item.get("role") != "user"]
+        contents = [one for item in messages for one in item["content"]]
         texts = [one["text"] for one in contents if "text" in one]
         assert reply.text == "".join(texts), cassette["id"]
         for item in items:

@@ -125,6 +125,7 @@ PROGRAM = "what a program prints of its calls is the program's to say; the calls
 MACHINE = "the machine was another one"
 HIDDEN = "it does not show what a command in the background has said so far"
 BOTH_LIMITS = "it gives up when nothing is printed for a while, and the replay after its own limit"
+EMPTY = "its result is empty in the log"
 QUIRK = "it lost a part of the output, or told it twice"
 
 REASONS = (
@@ -155,14 +156,14 @@ REASONS = (
     Reason("claude-code", "Bash", "output", "boom', 'boom", "boom", QUIRK),
     Reason("codex,continue", "shell,Bash", "output", r"^\['boom'\]$", "partial", QUIRK),
     Reason("qwen-code", "run_shell_command", "output", r"^\[\]$|partial {9}", "resumed|out|partial", QUIRK),
-    Reason("claude-code", "Bash", "outcome", "failed, boom", "command", "the exit code was not told by 1.0.59"),
+    Reason("claude-code", "Bash", "text", "^boom", "^Exit code 3", "the exit code was not told before 2.0"),
     Reason("claude-code", "Bash", "outcome", "unexpected parameter", "command", STRICT),
     Reason("gemini-cli,qwen-code", "*", "outcome", "must have required property", "_outcome$", STRICT),
     Reason("gemini-cli", "replace", "outcome", "Expected 1 occurrence", "changes", STRICT),
     Reason(
         "qwen-code", "read_file", "outcome", "must be absolute", "file_outcome", "a path inside the workspace will do"
     ),
-    Reason("qwen-code", "read_file", "number of outcomes", "0", "1", "its result is empty in the log"),
+    Reason("qwen-code", "read_file", "outcome", "done_outcome", "file_outcome", EMPTY),
     Reason("qwen-code", "run_shell_command", "outcome", "Blocked: standalone sleep", "command", "ours lets it wait"),
     Reason("claude-code", "LS", "entries", "data/long.txt", "data", "ours lists one level, unless a depth is said"),
     Reason("continue,copilot,pi", "List,view,ls", "entries", "'.git'", "'.gitignore'", NO_GIT),
