@@ -103,7 +103,8 @@ CREATE TABLE events AS SELECT row_number() OVER () AS place, * FROM read_json('{
 CREATE TABLE results AS SELECT session, stream, call_id, min_by(len(list_filter(outcomes, lambda one:
         one->>'type' = 'failure' OR (one->>'type' = 'command_outcome' AND (one->>'timed_out' = 'true'
         OR one->>'signal' IS NOT NULL OR coalesce(one->>'exit_code', '0') <> '0'
-        OR (is_error AND one->>'exit_code' IS NULL AND coalesce(one->>'running', 'false') = 'false'))))) > 0, place) AS failed
+        OR (is_error AND one->>'exit_code' IS NULL AND coalesce(one->>'running', 'false') = 'false'))))) > 0,
+        place) AS failed
     FROM events WHERE kind = 'tool_returned' GROUP BY ALL;
 """
 CALLS = """SELECT call->>'name', count(*), count(*) FILTER (failed), count(*) FILTER (failed IS NULL)
