@@ -30,6 +30,8 @@ VERSIONS = {
     "continue": "1.5.47",
     "cline": "3.0.65",
 }
+EARLIER = {"codex_in_lf": "0.128.0"}
+"""Versions before, of which only one thing is tried: the last Codex that writes changed lines with LF."""
 NODE = "24.21.0"
 OLDEST_NODE = {"gemini_cli": 20, "qwen_code": 22, "pi": 20, "continue": 20}
 """The oldest Node that a client written for Node runs on."""
@@ -38,6 +40,7 @@ _PACKAGES = {
     # client: package and program. {arch}: a package for each processor, whose program needs no Node.
     "claude_code": ("@anthropic-ai/claude-code-linux-{arch}@{version}", "claude"),
     "codex": ("@openai/codex@{version}-linux-{arch}", "vendor/{cpu}-unknown-linux-musl/bin/codex"),
+    "codex_in_lf": ("@openai/codex@{version}-linux-{arch}", "vendor/{cpu}-unknown-linux-musl/codex/codex"),
     "gemini_cli": ("@google/gemini-cli@{version}", ".bin/gemini"),
     "opencode": ("opencode-linux-{arch}@{version}", "bin/opencode"),
     "qwen_code": ("@qwen-code/qwen-code@{version}", ".bin/qwen"),
@@ -150,5 +153,5 @@ def _written(locks: dict[str, dict[str, Any]]) -> str:
 
 if __name__ == "__main__":
     PINS.write_text(
-        _written({client: pinned(client, version) for client, version in (VERSIONS | {"node": NODE}).items()})
+        _written({client: pinned(client, version) for client, version in (VERSIONS | EARLIER | {"node": NODE}).items()})
     )

@@ -234,3 +234,25 @@ def test_a_text_is_said_as_the_whole_lines_it_may_be(said: op.Edit, nearest: op.
 
 def test_a_new_file_that_lacks_the_end_of_its_last_line_gets_it() -> None:
     assert in_whole_lines(op.WriteFile("a", "x", overwrite=False)) == op.WriteFile("a", "x\n")
+
+
+PATCH = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    "arguments, found",
+    [
+        (["powershell.exe", "-Command", f"apply_patch <<'PATCH'\n{PATCH}\nPATCH"], True),
+        (["powershell.exe", "-NoProfile", "-Command", f"apply_patch <<'PATCH'\n{PATCH}\nPATCH"], True),
+        (["C:\\Program Files\\PowerShell\\7\\pwsh.EXE", "-command", f"apply_patch <<EOF\n{PATCH}\nEOF"], True),
+        (["cmd.exe", "/c", f"apply_patch <<'EOF'\n{PATCH}\nEOF"], True),
+        (["pwsh", "-Command", f"@'\n{PATCH}\n'@ | apply_patch"], True),
+        (["pwsh", "-Command", f'@"\n{PATCH}\n"@ | apply_patch'], True),
+        (["pwsh", "-Command", '@"\n*** Begin Patch\n*** Add File: a\n+$HOME\n*** End Patch\n"@ | apply_patch'], False),
+        (["pwsh", "-File", f"apply_patch <<'EOF'\n{PATCH}\nEOF"], False),
+        (["cmd.exe", "/k", f"apply_patch <<'EOF'\n{PATCH}\nEOF"], False),
+        (["pwsh", "-Command", f"@'\n{PATCH}\n'@ | apply_patch; rm b"], False),
+    ],
+)
+def test_a_patch_is_found_in_command_lines_of_windows(arguments: list[str], found: bool) -> None:
+    assert patch_in_arguments(arguments) == (Invocation(PATCH) if found else None)

@@ -85,6 +85,10 @@ class PatchRules(Value, frozen=True):
     """Whether lines that are only shown keep the file's spelling; else they get the patch's."""
     ends_file: bool = False
     """Whether the file's last line always gets an end."""
+    blank_end: bool = False
+    """Whether an empty last line is taken for that end: lines that replace none go before it, and it gets no other."""
+    anchors: Literal["trimmed", "as_written"] = "trimmed"
+    """Whether blanks that end an anchor are part of it; trimmed, one without text (`@@ `) is none."""
     at_end: Literal["after_cursor", "anywhere", "ignored"] = "after_cursor"
     """Whether lines that must be at the end of the file must also come after those found before; or whether nobody asks
     where they are."""
@@ -116,7 +120,9 @@ class EditRules(Value, frozen=True):
     missing: Literal["refuse", "create"] = "refuse"
     """What is done where there is no file: `create` makes it with the new text."""
     read_first: bool = False
-    """Whether the file must have been read."""
+    """Whether the file must have been read; of a tool that writes whole files, an existing one."""
+    commands_read: bool = False
+    """Of a tool that runs commands: whether a command that does nothing but show one file counts as reading it."""
     notebooks: bool = True
     """Whether a notebook's file can be edited as text."""
     placeholders: tuple[str, ...] = ()
@@ -143,6 +149,13 @@ class EditRules(Value, frozen=True):
     most_lines: bool = False
     """Whether a place of twice as many lines as the old text, and three more, or four times as many characters, and 500
     more, is refused as not meant."""
+    shows: Literal["nothing", "places", "span"] = "nothing"
+    """Which lines of the edited file come back with the result: none, those around each change, or those around all of
+    them."""
+    shown_around: int = 0
+    """How many lines before and after."""
+    shown_most: int | None = None
+    """More lines than these are cut off."""
     patch: PatchRules = PatchRules()
     """How edits of whole lines are applied."""
 

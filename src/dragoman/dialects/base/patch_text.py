@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import PureWindowsPath
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -173,8 +174,8 @@ class _Reader:
                 hunks.append(_Hunk())
             elif self.strict:
                 raise self._wrong("has an anchor after another one", 'lines with " ", "+" or "-" before')
-            if bare != _ANCHOR:
-                hunks[-1].anchors.append(bare[len(_ANCHOR) + 1 :])
+            if line != _ANCHOR:
+                hunks[-1].anchors.append(line[len(_ANCHOR) + 1 :])  # its blanks count up to Codex 0.128.0
         elif hunks and hunks[-1].at_end:
             if bare:
                 raise self._wrong(f"is {_shown(line)} after the end of the file", f'"{_ANCHOR}" or the next file')
@@ -241,12 +242,19 @@ _HEREDOC = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 
+_HERE_STRING = re.compile(
+    r"""\s*@(?:'[ \t]*\r?\n(?P<raw>(?:(?!\n'@).)*)\r?\n'|"[ \t]*\r?\n(?P<quoted>(?:(?!\n"@)[^$`])*)\r?\n")@
+    \s*\|\s*(?:apply_patch|applypatch)\s*""",
+    re.DOTALL | re.VERBOSE,
+)
+"""A here-string of PowerShell that goes to the program; one in double quotes only where nothing in it is computed."""
+
 
 def patch_in_arguments(arguments: Sequence[str]) -> Invocation | None:
     """The patch a program's arguments give to `apply_patch`, directly or through a shell; `None` when they do not."""
     if len(arguments) == 2 and arguments[0] in _COMMANDS:
         return Invocation(arguments[1])
-    script = script_in(arguments)
+    script = script_in(arguments) or _windows_script_in(arguments)
     return None if script is None else patch_in_command(script)
 
 
@@ -258,6 +266,9 @@ def patch_in_command(command: str) -> Invocation | None:
     if "apply_patch" not in command and "applypatch" not in command:
         return None
     found = _HEREDOC.fullmatch(command)
+    piped = _HERE_STRING.fullmatch(command) if found is None else None
+    if piped is not None:
+        return Invocation(piped["raw"] or piped["quoted"])
     if found is None:
         return patch_in_arguments(_words(command)) if command.lstrip().startswith(_SHELLS) else None
     if found["end"] in found["patch"].split("\n"):
@@ -270,6 +281,18 @@ def script_in(arguments: Sequence[str]) -> str | None:
     if len(arguments) == 3 and arguments[0].rpartition("/")[2] in _SHELLS and arguments[1] in ("-lc", "-c"):
         return arguments[2]
     return None
+
+
+def _windows_script_in(arguments: Sequence[str]) -> str | None:
+    """The command line in `["powershell.exe", "-NoProfile", "-Command", "…"]` or `["cmd", "/c", "…"]`: Codex on Windows
+    finds a patch in those too, in a heredoc as bash has it."""
+    if len(arguments) < 3:
+        return None
+    program = PureWindowsPath(arguments[0]).stem.lower()
+    flags = [argument.lower() for argument in arguments[1:-1]]
+    if program in ("powershell", "pwsh") and flags in (["-command"], ["-noprofile", "-command"]):
+        return arguments[-1]
+    return arguments[-1] if program == "cmd" and flags == ["/c"] else None
 
 
 def _words(command: str) -> list[str]:

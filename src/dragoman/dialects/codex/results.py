@@ -194,7 +194,16 @@ PATCHING = EditRules(
 )
 """Seen with 0.160.0 and 0.166.0, run as `apply_patch`. The client writes one file after the other, so a patch that
 fails leaves the files before; here it changes nothing."""
-PATCHING_IN_LF = EditRules(patch=replace(PATCHING.patch, line_ends="lf", keeps_context=False, at_end="anywhere"))
+PATCHING_IN_LF = EditRules(
+    patch=replace(
+        PATCHING.patch,
+        line_ends="lf",
+        keeps_context=False,
+        at_end="anywhere",
+        blank_end=True,
+        anchors="as_written",
+    )
+)
 """Seen with 0.58.0 and 0.128.0: what a hunk shows is written as the hunk has it, with LF."""
 
 

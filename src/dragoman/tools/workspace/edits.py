@@ -22,7 +22,7 @@ from .diff import opcodes
 from .edit_search import Place, search
 from .file_lines import LosesText, after_line_end
 from .folding import TYPOGRAPHY, decoded_escapes, folded_text
-from .patching import PASSES, patched, whole_lines
+from .patching import PASSES, patched, trimmed_anchors, whole_lines
 from .text import Document, encoded, printable
 
 Fold = Callable[[str], str]
@@ -54,7 +54,7 @@ def edited(data: bytes, edits: Sequence[Edit], path: str, rules: EditRules = EXA
     if loose:
         document.text = folded_text(original, rules.steps[-1].fold)
     for number, edit in enumerate(edits, 1):
-        task = _Task(document, edit, path, f"edit {number} of {len(edits)}: " if len(edits) > 1 else "", rules)
+        task = _Task(document, edit, path, number, len(edits), rules)
         if edit.whole_lines:
             with _last_line_ended(document):
                 count, line = task.replace_lines(line)
@@ -163,8 +163,11 @@ def _last_line_ended(document: Document) -> Iterator[None]:
 class _Task:
     """One edit of one file."""
 
-    def __init__(self, document: Document, edit: Edit, path: str, where: str, rules: EditRules = EXACT) -> None:
-        self.document, self.edit, self.path, self.where, self.rules = document, edit, path, where, rules
+    def __init__(
+        self, document: Document, edit: Edit, path: str, number: int, count: int, rules: EditRules = EXACT
+    ) -> None:
+        self.document, self.edit, self.path, self.number, self.rules = document, edit, path, number, rules
+        self.where = f"edit {number} of {count}: " if count > 1 else ""
         encoded(edit.new)
         self.old = None if edit.old is None else self._as_seen(edit.old)
         self.new = self._as_seen(edit.new, is_new=True)
@@ -275,14 +278,15 @@ class _Task:
         """Replace runs of lines from line `line` (from 0) on; how many, and where the next edit goes on."""
         text = _Lines(self.document.text)
         lines = text.lines
-        for anchor in self.edit.anchors:
-            found = next(_runs(lines, [anchor.rstrip("\r\n")], line), None)
+        anchors = trimmed_anchors(self.edit)
+        for anchor in anchors:
+            found = next(_runs(lines, [anchor], line), None)
             if found is None:
                 self._no_lines(lines, [anchor], line, "the line it is looked for after")
             line = found[0] + 1
         new = whole_lines(self.new)
         if self.old is None:
-            at = line if self.edit.anchors else len(lines)
+            at = line if anchors else len(lines)
             self.document.splice([text.span(at, at, new)])
             return 1, at + len(new)
         old = whole_lines(self.old)
@@ -317,6 +321,8 @@ class _Task:
     # -- saying why not
 
     def fail(self, message: str, reason: str, *, kind: str = "failed", **details: object) -> NoReturn:
+        if self.number > 1:
+            details["index"] = self.number - 1
         raise ToolError(
             f'{self.where}{message} ("{self.path}" is unchanged)',
             kind=kind,
@@ -328,15 +334,20 @@ class _Task:
 
     def _found_at(self, numbers: Sequence[int], problem: str, reason: str) -> NoReturn:
         told = ", ".join(map(str, numbers[:20])) + (", …" if len(numbers) > 20 else "")
+        lines = sorted(set(numbers[:20]))
         where = f"once (line {told})" if len(numbers) == 1 else f"{len(numbers)} times (lines {told})"
         self.fail(
-            f"the text to replace is found {where}, {problem}", reason, count=len(numbers), lines=list(numbers[:100])
+            f"the text to replace is found {where}, {problem}",
+            reason,
+            count=len(numbers),
+            lines=list(numbers[:100]),
+            hint=f"Found in {'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}.",
         )
 
     def _not_found(self, old: str) -> NoReturn:
-        hint = self._why_text(old)
         lines = self.document.text.split("\n")
-        self.fail(f"the text to replace is not found{hint}{_near(lines, old)}", "no_match")
+        hint = f"{self._why_text(old)}{_near(lines, old)}"
+        self.fail(f"the text to replace is not found{hint}", "no_match", hint=hint.removeprefix("; ").rstrip())
 
     def _why_text(self, old: str) -> str:
         text = self.document.text

@@ -56,6 +56,9 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
         changes += found
     for change in sorted(changes, key=lambda change: change.start)[::-1]:
         _replace(lines, ends, change, newline)
+    if rules.blank_end and lines and not lines[-1]:
+        lines.pop()
+        ends.pop()
     if ends and not ends[-1] and rules.ends_file:
         ends[-1] = newline
     joined = "".join([line + end for line, end in zip(lines, ends, strict=True)])
@@ -98,12 +101,13 @@ class _Task:
 
     def __init__(self, lines: Sequence[str], edit: Edit, path: str, where: str, rules: PatchRules) -> None:
         self.lines, self.edit, self.path, self.where, self.rules = lines, edit, path, where, rules
+        self.anchors: Sequence[str] = edit.anchors if rules.anchors == "as_written" else trimmed_anchors(edit)
 
     def changes(self, cursor: int) -> tuple[list[_Change], int]:
         """Where it goes, looked for from line `cursor` (from 0) on, and where the next one is looked for."""
         edit, lines = self.edit, self.lines
-        for anchor in edit.anchors:
-            at = _found(lines, [anchor.rstrip("\r\n")], cursor)
+        for anchor in self.anchors:
+            at = _found(lines, [anchor], cursor)
             if at is None:
                 self._not_found([anchor], cursor, "the line it is looked for after")
             cursor = at + 1
@@ -131,8 +135,9 @@ class _Task:
         return changes, at + len(old)
 
     def _insertion(self, new: list[str], cursor: int) -> _Change:
-        to_end = self.rules.insert == "end" or (self.rules.insert == "anchor" and not self.edit.anchors)
-        return _Change(len(self.lines) if to_end else cursor, 0, new)
+        to_end = self.rules.insert == "end" or (self.rules.insert == "anchor" and not self.anchors)
+        end = len(self.lines) - (self.rules.blank_end and self.lines[-1:] == [""])
+        return _Change(end if to_end else cursor, 0, new)
 
     def _place(self, old: Sequence[str], cursor: int) -> int | None:
         if not old:
@@ -168,6 +173,11 @@ def _found(lines: Sequence[str], old: Sequence[str], cursor: int) -> int | None:
             if there[at] == wanted[0] and there[at : at + len(wanted)] == wanted:
                 return at + cursor
     return None
+
+
+def trimmed_anchors(edit: Edit) -> Sequence[str]:
+    """The anchors of an edit without the blanks at their ends, and without those that are nothing else."""
+    return [trimmed for anchor in edit.anchors if (trimmed := anchor.rstrip())]
 
 
 def whole_lines(text: str) -> list[str]:
