@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,9 +23,12 @@ from typing import NamedTuple
 import msgspec
 
 from dragoman.apis import APIS
-from dragoman.dialects import DIALECTS
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.errors import ToolError
 from dragoman.model import ReadFile
-from tests.dialects.test_edit_rules import edit_call, edited
+from dragoman.model.outcomes import ChangesOutcome, Failure
+from dragoman.tools.workspace.memory import MemoryWorkspace
+from tests.dialects.test_edit_rules import edit_call
 from tests.engine.loopback import Turn
 
 from .cell import results, text_of
@@ -95,7 +99,10 @@ class Asked(NamedTuple):
 def asked(seed: int, number: int) -> Asked:
     """A random edit: the old text is a part of the file, or nearly one, as models get it wrong."""
     chance = random.Random(seed * 1_000_000 + number)
-    lines = [chance.choice(LINES) for _ in range(chance.randrange(1, 9))]
+    long = chance.random() < 0.15
+    lines = [chance.choice(LINES) for _ in range(chance.randrange(20, 40) if long else chance.randrange(1, 9))]
+    if long:
+        lines = [f"{line} # {place}" if line and chance.random() < 0.6 else line for place, line in enumerate(lines)]
     end = chance.choices(("\n", "\r\n", "mixed"), (80, 12, 8))[0]
     file = "".join(line + (chance.choice(("\n", "\r\n")) if end == "mixed" else end) for line in lines)
     if chance.random() < 0.2:
@@ -224,12 +231,57 @@ def _second_half(told: Sequence[str]) -> Sequence[str]:
 class Compared(msgspec.Struct):
     """What came of random edits in one client and here."""
 
+    texts: int = 0
+    """Edits that both did, told in the same words, or that both refused, beginning with the same sentence."""
+    told: int = 0
+    """Edits that both did, or that both refused."""
+    otherwise: list[str] = []
+    """Those told in other words."""
+
     changed: int = 0
     """Edits that changed the file in the client."""
     other: list[str] = []
     """Edits that came out otherwise here."""
     refused: int = 0
     """Edits that are refused here alone, where the rules say that more is refused than in the client."""
+
+
+_REMINDERS = re.compile(r"(?:\n\n<system-reminder>.*?</system-reminder>)+\Z", re.DOTALL)
+_FUZZY = re.compile(r" Applied fuzzy match at line \d+(?:-\d+)?\.\Z")
+"""What Gemini CLI adds where it was not exact, and we do not (docs/decisions/edit-rules.md)."""
+
+
+class Told(NamedTuple):
+    """A file after an edit here, `None` where it was refused, and what a model gets to read."""
+
+    file: str | None
+    told: str
+
+
+def edit_told(words: Dialect, path: Path, edit: Asked) -> Told:
+    """An edit done here, as the client was asked for it."""
+    name = str(path).lstrip("/")
+    native = edit_call(words.name, str(path), edit.old, edit.new, everywhere=edit.everywhere)
+    workspace = MemoryWorkspace({name: edit.file.encode()})
+    workspace.read(name)
+    call = words.read_call(native)
+    assert call.failure is None, call.failure
+    outcome: ChangesOutcome | Failure
+    try:
+        outcome = workspace.apply(call.operations, rules=words.edit_rules(native))
+    except ToolError as error:
+        outcome = Failure(error.kind, str(error), error.details)
+    told = words.write_result(call, [outcome]).content
+    assert isinstance(told, str)
+    return Told(None if isinstance(outcome, Failure) else workspace.read(name).decode(), told)
+
+
+def said_alike(done: Told, there: str) -> bool:
+    """The same words; of a refusal the client's own sentence, which advice of either may follow."""
+    if done.file is not None:
+        return done.told == _FUZZY.sub("", there)
+    sentence = re.sub(r"</tool_use_error>\Z", "", done.told.partition("\n")[0])
+    return there.startswith(sentence)
 
 
 REFUSING_MORE = frozenset({"copilot"})
@@ -243,16 +295,33 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
     if found.problem:
         return Compared(other=[found.problem])
     words, seen = DIALECTS[client].at(VERSIONS[client]), Compared()
+    project = folder / "home" / "project"
     for number, (edit, file, told) in enumerate(zip(edits, found.files, found.told, strict=True)):
-        ours = edited(words, edit.file, edit.old, edit.new, everywhere=edit.everywhere)
+        done = edit_told(words, project / f"f{number}.txt", edit)
+        ours = done.file
         seen.changed += file != edit.file
         if (edit.file if ours is None else ours) == file:
+            if ours is None or file != edit.file:
+                seen.told += 1
+                if said_alike(done, _REMINDERS.sub("", told)):
+                    seen.texts += 1
+                else:
+                    seen.otherwise.append(f"{number}: {edit}\n  there {told!r}\n  here  {done.told!r}")
             continue
         if ours is None and client in REFUSING_MORE:
             seen.refused += 1
         else:
             seen.other.append(f"{number}: {edit}\n  there {file!r}\n  here  {ours!r}\n  told  {told[:150]!r}")
     return seen
+
+
+def summary(client: str, seed: int, count: int, seen: Compared) -> str:
+    """What was found, in one line."""
+    refused = f", {seen.refused} are refused here alone" if seen.refused else ""
+    return (
+        f"{client} {VERSIONS[client]}: {count} random edits (seed {seed}), {seen.changed} changed the file, "
+        f"{len(seen.other)} came out otherwise{refused}; {seen.texts} of {seen.told} results in the same words"
+    )
 
 
 def main(wanted: Sequence[str]) -> int:
@@ -265,11 +334,7 @@ def main(wanted: Sequence[str]) -> int:
         for one in seen.other:
             print(f"{client} {one}")
         other += len(seen.other)
-        refused = f", {seen.refused} are refused here alone" if seen.refused else ""
-        print(
-            f"{client} {VERSIONS[client]}: {EDITS} random edits (seed {seed}), {seen.changed} changed the file, "
-            f"{len(seen.other)} came out otherwise{refused}"
-        )
+        print(summary(client, seed, EDITS, seen))
     return 1 if other else 0
 
 

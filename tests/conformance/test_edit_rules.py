@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,8 @@ from dragoman.model import outcomes as out
 from dragoman.model.calls import NativeCall
 from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.clients import edits
-from tests.clients.install import program
+from tests.clients.install import EARLIER, VERSIONS, program
+from tests.conformance.conftest import AGREEMENT
 from tests.dialects.test_edit_rules import edited
 
 # ── the cases that were run in the clients ───────────────────────────────────
@@ -81,7 +82,9 @@ def _cases(shared: Path) -> Iterator[Case]:
         yield Case(name, _text(file), _text(asked[1]) or "", _text(asked[2]) or "", asked[3] == "all", expected)
 
 
-def test_every_edit_that_was_run_in_a_client_does_the_same_here(shared: Path) -> None:
+def test_every_edit_that_was_run_in_a_client_does_the_same_here(
+    shared: Path, record_property: Callable[[str, object], None]
+) -> None:
     counts: Counter[str] = Counter()
     other: dict[tuple[str, str], Any] = {}
     for case in _cases(shared):
@@ -91,7 +94,8 @@ def test_every_edit_that_was_run_in_a_client_does_the_same_here(shared: Path) ->
             counts[client] += 1
             if found != expected and (case.name, client) not in ACCEPTED:
                 other[case.name, client] = (expected, found)
-    print(f"{sum(counts.values())} edits of {len(counts)} clients")
+    total = sum(counts.values())
+    record_property(AGREEMENT, f"chosen edits: {total - len(other)} of {total} end as in {len(counts)} real clients")
     assert other == {}
     assert min(counts.values()) >= 46
     assert len(counts) == len(CLIENTS)
@@ -101,11 +105,15 @@ def test_every_edit_that_was_run_in_a_client_does_the_same_here(shared: Path) ->
 
 
 @pytest.mark.parametrize("client", ["claude_code", "gemini_cli", "qwen_code", "opencode"])
-def test_random_edits_leave_the_files_that_the_real_client_leaves(client: str, tmp_path: Path) -> None:
+def test_random_edits_leave_the_files_that_the_real_client_leaves(
+    client: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     seen = edits.compared(client, edits.SEED, edits.EDITS, tmp_path / "run")
-    print(f"{client}: {seen.changed} of {edits.EDITS} random edits changed the file")
+    record_property(AGREEMENT, edits.summary(client, edits.SEED, edits.EDITS, seen))
     assert seen.other == []
     assert seen.changed > edits.EDITS * 0.3
+    # Where lines repeat, two ways of comparing find another place for the same change: other lines are shown then.
+    assert seen.texts >= seen.told * 0.97, seen.otherwise
 
 
 # ── random patches, with the real program ────────────────────────────────────
@@ -233,18 +241,25 @@ def _files(name: str, patch: Patch) -> dict[str, str]:
     return {name: patch.text} | ({f"{name}.moved": patch.taken} if patch.taken is not None else {})
 
 
-@pytest.fixture(scope="module")
-def apply_patch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Real Codex, which is `apply_patch` when it is called so."""
-    link = tmp_path_factory.mktemp("codex") / "apply_patch"
-    link.symlink_to(program("codex"))
-    return link
+def _begins_blank(patch: Patch) -> bool:
+    """Whether lines without text stand before the first `@@`: Codex up to 0.128.0 leaves those out, and here they are
+    part of the hunk (docs/decisions/edit-rules.md)."""
+    first = next((line for line in patch.section[1:] if not line.startswith("*** Move")), "@@")
+    return not first.strip()
 
 
-def test_random_patches_do_what_they_do_with_the_real_codex(apply_patch: Path) -> None:
-    version = "0.166.0"
+@pytest.mark.parametrize(
+    "client, version, count",
+    [("codex", VERSIONS["codex"], PATCHES), ("codex_in_lf", EARLIER["codex_in_lf"], 1_500)],
+)
+def test_random_patches_do_what_they_do_with_the_real_codex(
+    client: str, version: str, count: int, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    apply_patch = tmp_path / "apply_patch"  # real Codex is `apply_patch` when it is called so
+    apply_patch.symlink_to(program(client))
+    made = (_patch(random.Random(SEED * 1_000_000 + number), f"f{number}") for number in range(count))
     patches = {
-        f"f{number}": _patch(random.Random(SEED * 1_000_000 + number), f"f{number}") for number in range(PATCHES)
+        f"f{number}": patch for number, patch in enumerate(made) if client == "codex" or not _begins_blank(patch)
     }
     ours = {name: _here(_whole([patch.section]), _files(name, patch), version) for name, patch in patches.items()}
     accepted = [name for name, done in ours.items() if done is not None]
@@ -268,9 +283,13 @@ def test_random_patches_do_what_they_do_with_the_real_codex(apply_patch: Path) -
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         other = [found for group in threads.map(compare, groups) for found in group]
-    print(f"{PATCHES:,} random patches (seed {SEED}): {len(accepted):,} applied, {len(other)} with another end")
+    record_property(
+        AGREEMENT,
+        f"Codex {version}: {len(patches):,} random patches (seed {SEED}), {len(accepted):,} applied, "
+        f"{len(other)} with another end",
+    )
     assert [(patches[name], ours[name], there) for name, there in other[:3]] == []
-    assert PATCHES * 0.4 < len(accepted) < PATCHES * 0.9
+    assert count * 0.4 < len(accepted) < count * 0.9
 
 
 def test_npm_is_there_to_install_codex() -> None:

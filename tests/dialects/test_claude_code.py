@@ -198,6 +198,9 @@ def test_a_write_says_whether_the_file_is_new() -> None:
     assert understood(*write, "File created successfully at: /a.py (file state is current here)") == created
     modified = out.ChangesOutcome((out.Change("/a.py", "modified"),))
     assert told(*write, modified) == ("The file /a.py has been updated successfully.", None)
+    current = out.ChangesOutcome((out.Change("/a.py", "modified", current=True),))
+    note = "(file state is current in your context — no need to Read it back)"
+    assert told(*write, current) == (f"The file /a.py has been updated successfully. {note}", None)
 
 
 def test_several_edits_are_one_change() -> None:

@@ -70,9 +70,10 @@ def test_a_written_file_was_there_before_or_not() -> None:
 
 def test_edits_tell_the_difference() -> None:
     edit = ("MultiEdit", {"file_path": "a.py", "edits": [{"old_string": "x", "new_string": "y"}]})
-    difference = "Index: a.py\n====\n--- a.py\n+++ a.py\n@@ -1,1 +1,2 @@\n-x\n+y\n+z\n"
+    difference = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
     outcome = out.ChangesOutcome((out.Change("a.py", "modified", diff=difference, added=2, removed=1),))
-    text = f"Successfully edited a.py with 1 edit\nDiff:\n{difference}"
+    head = f"Index: a.py\n{'=' * 67}\n--- a.py\n+++ a.py\n"
+    text = f"Successfully edited a.py with 1 edit\nDiff:\n{head}@@ -1,1 +1,2 @@\n-x\n+y\n+z\n"
     assert understood(*edit, text) == outcome
     assert told(*edit, outcome).content == text
 

@@ -17,7 +17,7 @@ from .base.default_words import FailuresInWords, text_of, up_to_here
 from .base.dialect import Dialect
 from .base.match_lines import MatchLine, lines_of, matches_in
 from .base.reasons import usual
-from .base.spelling import Spelling, Tells, means, native_only
+from .base.spelling import Refusals, Spelling, Tells, means, native_only
 from .base.words import (
     ANY,
     CALLED,
@@ -207,12 +207,23 @@ FIRST_EDIT_RULES = replace(EDIT_RULES, rewrites="file")
 """Seen with 0.74.2 on loopback."""
 
 
+REFUSALS = Refusals(
+    {
+        "no_match": "Could not find the exact text in {path}.",
+        "many_matches": "Found {count} occurrences of the text in {path}.",
+        "no_change": "No changes made to {path}.",
+        "empty": "oldText must not be empty in {path}.",
+    }
+)
+
+
 class Edit(Spelling[op.EditFile]):
     """Replace one or several pieces of text in a file. Each must occur exactly once, and none may overlap another."""
 
     native_name = "edit"
     results = EDITS
     edit_rules, edit_rules_until = EDIT_RULES, {"0.74.2": FIRST_EDIT_RULES}
+    refusals = REFUSALS
     approximated = {"edits": "a text is matched, not whole lines, and in the file as it was before the first edit"}
 
     path: str = means("path", "Path of the file.")

@@ -29,6 +29,7 @@ from .approval import Answer, Approvals, Approver, asked_by, decide, is_standard
 from .path_rules import against, refused_changes, without_withheld
 from .policy import ToolPolicy
 from .rules import redirect_check, verdict_on
+from .shown_files import note_shown_file
 
 if TYPE_CHECKING:
     from dragoman.config import Sandbox
@@ -458,7 +459,9 @@ class Attempt:
             REDIRECTS.set(redirect_check(operation, tool, policy, context._workspace))
         keeps = against(operation, tool, policy, context._workspace)
         if keeps is None:
-            return await _outcome(operation, tool, context)
+            outcome = await _outcome(operation, tool, context)
+            note_shown_file(self.call, outcome, context.edit_rules, context._workspace)
+            return outcome
         if isinstance(operation, op.RewriteCode) and not operation.preview:
             planned = await _outcome(msgspec.structs.replace(operation, preview=True), tool, context)
             refused = refused_changes(planned, keeps)

@@ -156,6 +156,8 @@ class EditRules(Value, frozen=True):
     """How many lines before and after."""
     shown_most: int | None = None
     """More lines than these are cut off."""
+    says_current: bool = False
+    """Whether the result says that the file need not be read again."""
     patch: PatchRules = PatchRules()
     """How edits of whole lines are applied."""
 

@@ -203,8 +203,20 @@ class MatchesOutcome(Outcome, frozen=True):
 ChangeKind = Literal["created", "modified", "deleted", "moved", "unchanged"]
 
 
+class Excerpt(Value, frozen=True, gc=False):
+    """Whole lines of a file, joined by line feeds; `first_line` counts from 1."""
+
+    first_line: int
+    text: str
+
+
 class Change(Value, frozen=True, gc=False):
-    """What happened to one file. `diff` is unified, with three lines of context."""
+    """What happened to one file. `diff` is unified, with three lines of context.
+
+    `shown` are lines of the file after it, where the vocabulary shows some with the result, and `total_lines` how many
+    lines that file has (an end of the last line begins another one). `current`: the result says that the file need not
+    be read again.
+    """
 
     path: str
     kind: ChangeKind
@@ -213,6 +225,9 @@ class Change(Value, frozen=True, gc=False):
     added: int | None = None
     removed: int | None = None
     replacements: int | None = None
+    shown: tuple[Excerpt, ...] = ()
+    total_lines: int | None = None
+    current: bool = False
 
 
 class ChangesOutcome(Outcome, frozen=True):

@@ -665,7 +665,8 @@ class Dialect:
         spelling = self._spelling_for(call)
         failure = next((outcome for outcome in outcomes if isinstance(outcome, Failure)), None)
         if failure is not None and len(outcomes) == 1:
-            told = self.failures.tell(call, failure)
+            refusals = None if spelling is None else spelling.refusals
+            told = (refusals and refusals.tell(call, failure)) or self.failures.tell(call, failure)
         elif spelling is not None:
             told = spelling.from_outcomes(call.operations, tuple(outcomes))
         else:

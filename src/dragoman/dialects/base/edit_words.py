@@ -53,6 +53,8 @@ def described(rules: EditRules | None) -> str:
     known = rules or EXACT
     if known.patch != EXACT.patch:
         return _patch(known.patch)
+    if known.commands_read:
+        return "a command that shows one file counts as reading it"
     steps = "; then ".join(map(_step, known.steps))
     more = [
         "a text found in several places goes to the next step" if _goes_on(known) else "a text must be in one place",
@@ -67,6 +69,7 @@ def described(rules: EditRules | None) -> str:
         _REWRITTEN.get(known.rewrites, ""),
         "blanks at the ends of new lines are taken off" if known.trim_new else "",
         _DELETED[known.delete_line_end],
+        "lines around the change are shown" if known.shows != "nothing" else "",
     ]
     return "; ".join([f"looks for {steps}", *filter(None, more)])
 
@@ -108,6 +111,8 @@ def _patch(rules: PatchRules) -> str:
         "context keeps the file's spelling" if rules.keeps_context else "context gets the patch's spelling",
         "line ends stay" if rules.line_ends == "per_line" else "changed lines end with LF",
         "the last line gets an end" if rules.ends_file else "",
+        "an empty last line is taken for it" if rules.blank_end else "",
+        "blanks at the end of an anchor count" if rules.anchors == "as_written" else "",
         "a file may be moved over another" if rules.moves_over else "",
     ]
     found = (

@@ -41,6 +41,7 @@ from .conversions import (
 from .default_words import Tells as Tells, tell, tell_all, understand
 from .parts import Part, builder, calls_for, part_of, struct_in
 from .reasons import UNSAID
+from .refusals import Refusals as Refusals
 from .versions import Row, absent as absent, earlier_classes, reasons_in, spans_of, was as was
 from .words import Results
 
@@ -227,6 +228,8 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     """How the client finds the places of edits; `None`: exactly as they are written."""
     edit_rules_until: ClassVar[Mapping[str, EditRules]] = {}
     """The same up to a version, the earliest first."""
+    refusals: ClassVar[Refusals | None] = None
+    """The client's words for an edit that is refused."""
     provider_id: ClassVar[str | None] = None
     executed_by: ClassVar[ExecutedBy] = ExecutedBy.CLIENT
 

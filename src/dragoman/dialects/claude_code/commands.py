@@ -22,6 +22,7 @@ from dragoman.dialects.base.words import (
 )
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.edit_rules import EditRules
 
 from .results import fields, keep, kept, number_in, text_in, told, whole
 
@@ -174,6 +175,7 @@ class Bash(Spelling[op.RunCommand]):
 
     native_name = "Bash"
     results = COMMANDS
+    edit_rules, edit_rules_until = EditRules(commands_read=True), {"2.0.30": EditRules()}
     unsaid = {
         "cwd": "a command goes to another folder by itself, with `cd`",
         "wait_ms": "a background command is left at once",

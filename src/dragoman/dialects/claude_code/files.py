@@ -13,7 +13,7 @@ from dragoman.dialects.base.conversions import SOME
 from dragoman.dialects.base.default_words import as_called, understand, unnumbered, up_to_here
 from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, or_new_file
 from dragoman.dialects.base.sentences import numbered
-from dragoman.dialects.base.spelling import TUPLE, Content, Spelling, means, native_only, was
+from dragoman.dialects.base.spelling import TUPLE, Content, Refusals, Spelling, means, native_only, was
 from dragoman.dialects.base.words import CALLED, by_hand, one_of, single, skipped, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
@@ -341,13 +341,18 @@ def _change_written(outcome: out.ChangesOutcome, asked: op.Operation) -> str | N
         return None
     change = outcome.changes[0]
     path = as_called(asked, change.path)
+    current = f" {_CURRENT}" if change.current else ""
     if change.kind == "created":
-        return f"File created successfully at: {path}"
+        return f"File created successfully at: {path}{current}"
     if change.kind != "modified":
         return None
     if isinstance(asked, op.EditFile) and all(edit.everywhere for edit in asked.edits):
-        return f"The file {path} has been updated. All occurrences were successfully replaced."
-    return f"The file {path} has been updated successfully."
+        return f"The file {path} has been updated. All occurrences were successfully replaced.{current}"
+    return f"The file {path} has been updated successfully.{current}"
+
+
+_CURRENT = "(file state is current in your context — no need to Read it back)"
+"""Since 2.1.197 (captured sessions; 2.1.123 ends before it)."""
 
 
 def _change_read(text: str, asked: op.Operation) -> out.ChangesOutcome | None:
@@ -429,11 +434,29 @@ CHANGES = one_of(
 """By hand: from 1.0.59 to 2.0.76 (captured sessions) lines of the file follow the sentence, and may hold its words."""
 
 
+REFUSALS = Refusals(
+    {
+        "no_match": "String to replace not found in file.\nString: {old}",
+        "many_matches": "Found {count} matches of the string to replace, but replace_all is false.",
+        "no_change": "No changes to make: old_string and new_string are exactly the same.",
+        "exists": "Cannot create new file - file already exists.",
+        "not_read": "File has not been read yet. Read it first before writing to it.",
+        "not_found": "File does not exist.",
+    },
+    ("<tool_use_error>", "</tool_use_error>"),
+)
+
+
 class Write(Spelling[op.WriteFile]):
-    """Write a whole file; an existing one is replaced."""
+    """Write a whole file; an existing one is replaced, and must have been read."""
 
     native_name = "Write"
     results = CHANGES
+    edit_rules, edit_rules_until = (
+        EditRules(read_first=True, says_current=True),
+        {"2.1.123": EditRules(read_first=True)},
+    )
+    refusals = REFUSALS
 
     file_path: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")
@@ -457,10 +480,12 @@ EDIT_RULES = EditRules(
     decode_escapes=True,
     trim_new=True,
     delete_line_end="after",
+    says_current=True,
 )
 """Seen with 2.1.150 and 2.1.325 on loopback. It edits a file that changed since it was read where the text is still
 found; here such a file must be read again."""
-FIRST_EDIT_RULES = replace(EDIT_RULES, steps=(Step(), Step(fold=("quotes",))), decode_escapes=False)
+SILENT_EDIT_RULES = replace(EDIT_RULES, says_current=False)
+FIRST_EDIT_RULES = replace(SILENT_EDIT_RULES, steps=(Step(), Step(fold=("quotes",))), decode_escapes=False)
 """Seen with 2.0.30: quotes of the new text stay as they are, and escapes are nothing special."""
 
 
@@ -471,7 +496,8 @@ class Edit(Spelling[op.EditFile]):
     results = CHANGES
     approximated = {"edits": EDITS}
     refine = or_new_file
-    edit_rules, edit_rules_until = EDIT_RULES, {"2.0.30": FIRST_EDIT_RULES}
+    edit_rules, edit_rules_until = EDIT_RULES, {"2.0.30": FIRST_EDIT_RULES, "2.1.123": SILENT_EDIT_RULES}
+    refusals = REFUSALS
 
     file_path: str = means("path", "Path of the file.")
     old_string: str = means("edits.old", OLD_TEXT, convert=SOME)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import msgspec
 
 from dragoman.dialects.base.conversions import FLAG
-from dragoman.dialects.base.spelling import ResultWords, Spelling, means
+from dragoman.dialects.base.default_words import as_called
+from dragoman.dialects.base.spelling import Refusals, ResultWords, Spelling, means
 from dragoman.dialects.base.words import (
     CALLED,
     PATH,
@@ -75,11 +77,45 @@ class List(Spelling[op.ListDirectory]):
     )
 
 
+_HEAD = re.compile(r"Index: (.*)\n=+\n--- .*\n\+\+\+ .*\n")
+_OUR_HEAD = re.compile(r"--- .*\n\+\+\+ .*\n")
+_RULE = "=" * 67
+_ONE_LINE = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
+"""Where a hunk stands; of a single line the client says the number too."""
+
+
+def _headed(operation: op.Operation, outcome: out.ChangesOutcome) -> out.ChangesOutcome:
+    """A change whose difference begins as the client's do (1.5.47): the path, and a line under it."""
+    changes = []
+    for change in outcome.changes:
+        found = _OUR_HEAD.match(change.diff or "")
+        if found is not None and change.diff is not None:
+            path = as_called(operation, change.path)
+            head = f"Index: {path}\n{_RULE}\n--- {path}\n+++ {path}\n"
+            hunks = _ONE_LINE.sub(
+                lambda one: f"@@ -{one[1]}{one[2] or ',1'} +{one[3]}{one[4] or ',1'} @@", change.diff[found.end() :]
+            )
+            change = msgspec.structs.replace(change, diff=head + hunks)
+        changes.append(change)
+    return msgspec.structs.replace(outcome, changes=tuple(changes))
+
+
+def _unless_one(count: str | None) -> str:
+    return "" if count in (None, ",1") else str(count)
+
+
 def _counted(_operation: op.Operation, outcome: Any) -> out.Outcome:
-    """A change with its lines counted, where the difference shows them."""
+    """A change with its lines counted, where the difference shows them, and with the usual beginning."""
     (change,) = outcome.changes
     if change.diff is None:
         return out.ChangesOutcome((change,))
+    if (head := _HEAD.match(change.diff)) is not None:
+        name = head[1].lstrip("/")
+        hunks = _ONE_LINE.sub(
+            lambda one: f"@@ -{one[1]}{_unless_one(one[2])} +{one[3]}{_unless_one(one[4])} @@",
+            change.diff[head.end() :],
+        )
+        change = msgspec.structs.replace(change, diff=f"--- a/{name}\n+++ b/{name}\n{hunks}")
     shown = change.diff.split("\n")
     body = shown[next((index for index, line in enumerate(shown) if line.startswith("@@")), len(shown)) :]
     added, removed = (sum(line.startswith(mark) for line in body) for mark in "+-")
@@ -112,6 +148,7 @@ class ChangingFiles:
         ),
         single(out.ChangesOutcome, *_with_difference("Successfully edited {path} with {_edits}"), asked=op.EditFile),
         then=_counted,
+        back=_headed,
     )
 
 
@@ -148,11 +185,20 @@ EDIT_RULES = EditRules(
 """Seen with 1.5.47 on loopback."""
 
 
+REFUSALS = Refusals(
+    {
+        "no_match": 'Edit at index {index}: string not found in file: "{old}"',
+        "many_matches": 'Edit at index {index}: String "{old}" appears {count} times in the file.',
+        "no_change": "edit at index {index}: old_string and new_string must be different",
+    }
+)
+
+
 class MultiEdit(ChangingFiles, Spelling[op.EditFile]):
     """Replace one or several pieces of text in a file, one after the other: all of them or none."""
 
     native_name = "MultiEdit"
-    edit_rules = EDIT_RULES
+    edit_rules, refusals = EDIT_RULES, REFUSALS
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
 
     file_path: str = means("path", "Path of the file.")

@@ -37,7 +37,7 @@ from dragoman.dialects.base.gemini_family import (
     none_ignored,
     noted_file,
 )
-from dragoman.dialects.base.spelling import Spelling, Tells, absent, means, native_only, was
+from dragoman.dialects.base.spelling import Refusals, Spelling, Tells, absent, means, native_only, was
 from dragoman.dialects.base.words import one_of, picture, skipped, stays_text
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.edit_rules import EditRules, Step
@@ -134,7 +134,18 @@ class ListDirectory(Spelling[op.ListDirectory]):
 
 def _modified(_asked: op.Operation, change: out.Change, path: str) -> str:
     counted = "" if change.replacements is None else f" ({change.replacements} replacements)"
-    return f"Successfully modified file: {path}{counted}."
+    sentence = f"Successfully modified file: {path}{counted}."
+    return f"{sentence} Here is the updated code:\n{_code(change)}" if change.shown else sentence
+
+
+def _code(change: out.Change) -> str:
+    """Lines around the changes, with an ellipsis for those between."""
+    lines, following = [], 1
+    for part in change.shown:
+        lines += [*(["..."] if part.first_line > following else []), part.text]
+        following = part.first_line + part.text.count("\n") + 1
+    cut = change.total_lines is not None and following <= change.total_lines
+    return "\n".join([*lines, *(["..."] if cut else [])])
 
 
 CHANGES = change_results(_modified, lambda native: first_line_left(text_of(native.content)))
@@ -170,11 +181,23 @@ EDIT_RULES = EditRules(
     ),
     line_ends="any",
     final_newline="restored",
+    shows="places",
+    shown_around=5,
 )
 """Seen with 0.61.0 on loopback. Where nothing fits, the client may ask a model for a better pair of texts; no such
 request is made here."""
-BEFORE_SIMILAR = replace(EDIT_RULES, steps=EDIT_RULES.steps[:3], placeholders=())
+BEFORE_SIMILAR = replace(EDIT_RULES, steps=EDIT_RULES.steps[:3], placeholders=(), shows="nothing")
 """Seen with 0.28.2."""
+
+
+REFUSALS = Refusals(
+    {
+        "no_match": "Could not find an exact match for 'old_string' in '{path}'.",
+        "many_matches": "Failed to edit, Expected 1 occurrence but found {count} for old_string in file: {path}.",
+        "no_change": "No changes to apply. The old_string and new_string are identical in file: {path}",
+        "exists": "File already exists, cannot create: {path}",
+    }
+)
 
 
 class Replace(Spelling[op.EditFile]):
@@ -188,7 +211,7 @@ class Replace(Spelling[op.EditFile]):
         "purpose": "an instruction is required, so an empty one says nothing",
     }
     refine = or_new_file
-    edit_rules = EDIT_RULES
+    edit_rules, refusals = EDIT_RULES, REFUSALS
 
     file_path: str = means("path", "Path of the file.")
     instruction: str = means("purpose", "What the change is for, in a sentence.", convert=EMPTY_IS_UNSAID)

@@ -25,7 +25,7 @@ from dragoman.dialects.base.gemini_family import (
     none_ignored,
     noted_file,
 )
-from dragoman.dialects.base.spelling import Spelling, Tells, means, native_only, was
+from dragoman.dialects.base.spelling import Refusals, Spelling, Tells, means, native_only, was
 from dragoman.dialects.base.words import count_of, one_of, picture, skipped, stays_text
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.edit_rules import EditRules, Step
@@ -137,10 +137,16 @@ class ZoomImage(Spelling[op.ViewImage]):
         return cls(file_path=operation.path, x1=x1, y1=y1, x2=x2, y2=y2)
 
 
-def _updated(asked: op.Operation, _change: out.Change, path: str) -> str:
+def _updated(asked: op.Operation, change: out.Change, path: str) -> str:
     if isinstance(asked, op.EditNotebook):
         return f"Notebook {path} has been updated. {asked.mode} cell."
-    return f"The file: {path} has been updated."
+    sentence = f"The file: {path} has been updated."
+    if not change.shown:
+        return sentence
+    (part,) = change.shown
+    last = part.first_line + part.text.count("\n")
+    lines = f"Showing lines {part.first_line}-{last} of {change.total_lines} from the edited file:"
+    return f"{sentence} {lines}\n\n---\n\n{part.text}"
 
 
 CHANGES = change_results(_updated)
@@ -151,6 +157,8 @@ class WriteFile(Spelling[op.WriteFile]):
 
     native_name = "write_file"
     results = CHANGES
+    edit_rules, edit_rules_until = EditRules(read_first=True), {"0.15.10": EditRules()}
+    refusals = Refusals({"not_read": "File {path} has not been read in this session."})
 
     file_path: str = means("path", "Absolute path of the file.")
     content: str = means("content", "The whole new content.")
@@ -173,10 +181,25 @@ EDIT_RULES = EditRules(
     texts_view="kept",
     line_ends="any",
     delete_line_end="sought",
+    shows="span",
+    shown_around=4,
+    shown_most=1000,
 )
 """Seen with 0.24.4 on loopback."""
 FIRST_EDIT_RULES = replace(EDIT_RULES, read_first=False, notebooks=True)
 """Seen with 0.10.1, which also wrote every line end as LF; here CRLF stays."""
+
+
+REFUSALS = Refusals(
+    {
+        "no_match": "Failed to edit, 0 occurrences found for old_string in {path}. No edits made.",
+        "many_matches": "Failed to edit. Found {count} occurrences for old_string in {path} but replace_all was not "
+        "enabled.",
+        "no_change": "No changes to apply. The old_string and new_string are identical in file: {path}",
+        "exists": "File already exists, cannot create: {path}",
+        "not_read": "File {path} has not been read in this session.",
+    }
+)
 
 
 class Edit(Spelling[op.EditFile]):
@@ -188,6 +211,7 @@ class Edit(Spelling[op.EditFile]):
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
     refine = or_new_file
     edit_rules, edit_rules_until = EDIT_RULES, {"0.10.1": FIRST_EDIT_RULES}
+    refusals = REFUSALS
 
     file_path: str = means("path", "Absolute path of the file.")
     old_string: str = means("edits.old", OLD_TEXT, convert=SOME)

@@ -255,9 +255,18 @@ class Draft:
                 details={"reason": "no_change", "path": operation.path},
             )
         overwrite = self._is_blank(target) or (operation.overwrite and self.rules.empty_old != "create")
+        if operation.overwrite and self.exists(target):
+            self._check_read(target, operation.path)
         kept = overwrite and self.exists(target) and not self.rules.patch.adds_as_given
         before = self.data(target) if kept else None
         return self.write(operation.path, rewritten(before, content), overwrite=overwrite)
+
+    def _check_read(self, target: str, path: str) -> None:
+        if self.rules.read_first and target not in self._states and not self.workspace.was_read(target):
+            raise ToolError(
+                f"{shown(path)} has not been read yet; read it before you change it",
+                details={"reason": "not_read", "path": path},
+            )
 
     def _is_blank(self, path: str) -> bool:
         """Whether a file without text stands there, and the rules fill such a file as if there were none."""
@@ -268,6 +277,7 @@ class Draft:
 
     def edit(self, operation: op.EditFile) -> Change:
         from .edits import edited
+        from .excerpts import excerpts
 
         target, rules = self.resolve(operation.path), self.rules
         if rules.missing == "create" and not self.exists(target):
@@ -279,14 +289,11 @@ class Draft:
                 details={"reason": "notebook", "path": operation.path},
             )
         before = self.content(target, "edited")
-        if rules.read_first and target not in self._states and not self.workspace.was_read(target):
-            raise ToolError(
-                f"{shown(operation.path)} has not been read yet; read it before you edit it",
-                details={"reason": "not_read", "path": operation.path},
-            )
+        self._check_read(target, operation.path)
         after, replacements = edited(before, operation.edits, operation.path, rules)
         self.put(target, after)
-        return self._changed(target, before, after, replacements=replacements)
+        lines, total = excerpts(before, after, rules)
+        return self._changed(target, before, after, replacements=replacements, shown=lines, total_lines=total)
 
     def insert(self, operation: op.InsertText) -> Change:
         from .edits import inserted
@@ -330,6 +337,7 @@ class Draft:
             self._links_gone.add(path)
 
     def _changed(self, path: str, before: bytes | None, after: bytes | None, **facts: Any) -> Change:
+        facts["current"] = self.rules.says_current
         self.changes.append(FileChange(changed(path, before, after, **facts), before, after))
         return self.changes[-1].change
 
@@ -388,7 +396,7 @@ def changed(
     after: bytes | None,
     *,
     was_there: bool = False,
-    replacements: int | None = None,
+    **facts: Any,
 ) -> Change:
     """What became of a file; `was_there` tells a file that was not held in memory from one that was not there."""
     from .diff import difference
@@ -400,4 +408,4 @@ def changed(
     else:
         kind = "unchanged" if before == after else "modified"
     told: Mapping[str, Any] = {} if before is None and was_there else difference(path, before, after)
-    return Change(path, kind, replacements=replacements, **told)  # type: ignore[arg-type]
+    return Change(path, kind, **facts, **told)  # type: ignore[arg-type]
