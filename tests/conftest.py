@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import signal
-from collections.abc import Generator
-from typing import TypeVar
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -60,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Keys, proxies, settings, colours, the size of a terminal or the language of whoever runs them must not change what
     they find. `make conformance` is against the world as it is, and keeps all of it.
     """
+    send_what_is_shown(config)
     if any("conformance" in str(argument) for argument in config.args):
         return
     for name in list(os.environ):
@@ -67,6 +69,23 @@ def pytest_configure(config: pytest.Config) -> None:
             del os.environ[name]
     # Nor may the settings in the home of whoever runs them, which Python programs read too.
     os.environ["DRAGOMAN_CONFIG_DIR"] = os.path.join(os.path.dirname(__file__), "no-settings")
+
+
+def send_what_is_shown(config: pytest.Config) -> None:
+    """Of five messages about a test that passed, its process sends the two that change what is shown.
+
+    Sending and receiving all five took longer than most tests. `--durations` wants to know how long every step took.
+    """
+    for plugin in config.pluginmanager.get_plugins():
+        if type(plugin).__name__ == "WorkerInteractor" and not config.option.durations:
+            plugin.sendevent = functools.partial(_send, plugin.sendevent)
+
+
+def _send(send: Callable[..., None], name: str, **facts: Any) -> None:
+    step = facts.get("data", {})
+    is_around = name == "testreport" and step["outcome"] == "passed" and step["when"] != "call"
+    if name != "logstart" and not is_around:
+        send(name, **facts)
 
 
 def pytest_collection_finish() -> None:

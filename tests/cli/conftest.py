@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ import pytest
 
 from dragoman import config, registry
 from dragoman.cli import main
+
+from .prepared import PreparedProcess, run
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -71,12 +73,15 @@ class User:
         code = main(words)
         return Answer(code, *self._capture.readouterr())
 
-    def starts(self, *words: str, stdout: Any = subprocess.PIPE, **environ: str) -> subprocess.CompletedProcess[bytes]:
-        """In a process of its own, with its output in pipes."""
+    def starts(self, *words: str, stdout: Any = None, **environ: str) -> subprocess.CompletedProcess[bytes]:
+        """In a process of its own, with its output in pipes; with a `stdout`, a new one that gets it."""
+        known = {**self.environ, **environ}
+        if stdout is None:
+            return run(words, self.here, known)
         return subprocess.run(
             [sys.executable, "-m", "dragoman", *words],
             cwd=self.here,
-            env={**self.environ, **environ},
+            env=known,
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=subprocess.PIPE,
@@ -85,9 +90,8 @@ class User:
 
     def sees(self, *words: str, columns: int = 80, **environ: str) -> Answer:
         """In a real terminal: everything that reaches the screen, in the order it does."""
-        return in_terminal(
-            [sys.executable, "-m", "dragoman", *words], self.here, {**self.environ, "TERM": "xterm", **environ}, columns
-        )
+        known = {**self.environ, "TERM": "xterm", **environ}
+        return _seen(lambda terminal: PreparedProcess(words, self.here, known, (terminal,) * 3), columns)
 
     def sees_each(self, *tries: Try, program: Path | None = None) -> list[Answer]:
         """The same for several tries: processes of one that has imported everything, since importing takes longest.
@@ -128,10 +132,20 @@ for columns, environ, words in json.loads(tries):
 
 
 def in_terminal(command: list[str], cwd: Path, environ: Mapping[str, str], columns: int) -> Answer:
+    return _seen(
+        lambda terminal: subprocess.Popen(
+            command, cwd=cwd, env=environ, stdin=terminal, stdout=terminal, stderr=terminal
+        ),
+        columns,
+    )
+
+
+def _seen(start: Callable[[int], PreparedProcess | subprocess.Popen[bytes]], columns: int) -> Answer:
+    """What a process writes to a terminal of its own."""
     ours, theirs = pty.openpty()
     try:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen(command, cwd=cwd, env=environ, stdin=theirs, stdout=theirs, stderr=theirs)
+        process = start(theirs)
     finally:
         os.close(theirs)
     try:

@@ -30,7 +30,7 @@ import urllib.request
 import dragoman.agents, dragoman.context_windows, dragoman.engine.models.local, dragoman.engine.orchestrator
 import dragoman.environment, dragoman.installation, dragoman.logs.formats.dragoman, dragoman.prices
 from dragoman.__main__ import entry
-for name in ("config", "tools", "cli", "apis.anthropic_messages", "apis.lowering", "agents.mcp", "logs.redaction",
+for name in ("config", "tools", "cli", "apis.anthropic_messages", "apis.lowering", "agents.mcp", "logs",
         "dialects.anthropic", "dialects.claude_code", "dialects.plugins"):
     package = import_module(f"dragoman.{name}")
     for module in walk_packages(package.__path__, f"{package.__name__}."):

@@ -93,8 +93,11 @@ def test_it_tells_its_version(user: User) -> None:
 
 def test_it_is_the_same_as_a_module_and_as_a_script(user: User) -> None:
     script = Path(sys.executable).with_name("dragoman")
-    done = subprocess.run([script, "--version"], capture_output=True, env=user.environ, check=False)
-    assert (done.returncode, done.stdout) == (user.starts("--version").returncode, user.starts("--version").stdout)
+    done, module = (
+        subprocess.run([*command, "--version"], capture_output=True, env=user.environ, check=False)
+        for command in ([script], [sys.executable, "-m", "dragoman"])
+    )
+    assert (done.returncode, done.stdout) == (module.returncode, module.stdout)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -16,6 +14,7 @@ from dragoman import config
 from dragoman.cli.commands.models import _row
 
 from .conftest import Answer, User
+from .prepared import run
 from .test_run import NOTHING_LOCAL
 
 KEY = "sk-test-0123456789"
@@ -50,16 +49,7 @@ def lists(*models: str) -> Iterator[str]:
 
 
 def types(user: User, *words: str, stdin: str = "", **environ: str) -> Answer:
-    done = subprocess.run(
-        [sys.executable, "-m", "dragoman", *words],
-        cwd=user.here,
-        env={**user.environ, **environ},
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return Answer(done.returncode, done.stdout, done.stderr)
+    return Answer.of(run(words, user.here, {**user.environ, **environ}, stdin.encode()))
 
 
 async def test_a_key_is_stored_for_its_owner_alone_used_and_never_shown(user: User) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+from tests.cli.prepared import run
 
 
 def run_command(home: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -18,13 +19,5 @@ def run_command(home: Path, *words: str, **environ: str) -> subprocess.Completed
         "DRAGOMAN_CACHE_DIR": str(home / "cache"),
         "DRAGOMAN_SANDBOX__MODE": "off",
     }
-    return subprocess.run(
-        [sys.executable, "-m", "dragoman", *words],
-        cwd=home,
-        env={**known, **environ},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = run(words, home, {**known, **environ})
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
