@@ -36,9 +36,10 @@ class _Columns(click.Choice[str]):
 @click.option(
     "--by",
     type=_Columns(),
+    metavar="COLUMN",
     multiple=True,
     callback=lambda context, option, given: tuple(dict.fromkeys(name for names in given for name in names)),
-    help="What to count by; several with commas, or by repeating the option.",
+    help=f"What to count by: {', '.join(_BY)}. Several with commas, or by repeating the option.",
 )
 @click.option("--tool", help="Only calls of this tool, by its native name.")
 @click.option("--op", "operation", callback=operation_named, help="Only calls that mean this operation (run_command).")
