@@ -217,6 +217,10 @@ class Query:
         found = self._matching(rows, asked)
         return found if asked.limit is None else found[: asked.limit]
 
+    def chosen(self, rows: Iterable[SessionRow], asked: Filter) -> list[SessionRow]:
+        """Those of some sessions that are asked for, as far as their rows tell: not by tool or operation."""
+        return [row for row in rows if matches(row, asked)]
+
     def _matching(self, rows: Iterable[SessionRow], asked: Filter) -> list[SessionRow]:
         found = [row for row in rows if matches(row, asked)]
         for table, column, value in (("calls", "name", asked.tool), ("operations", "type", asked.operation)):

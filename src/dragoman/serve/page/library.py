@@ -54,6 +54,8 @@ class Library:
         self._spent: dict[str, Spent] | None = None
         self._is_spent_stale, self._next_spent = False, 0.0
         self._words: FullText | None = None
+        self._all: list[SessionRow] | None = None
+        """All sessions, newest first, until one changes: every screen of a long list asks for them."""
         self._read: OrderedDict[tuple[object, ...], tuple[list[AnyEvent], list[Conversation]]] = OrderedDict()
 
     def changed(self) -> None:
@@ -66,7 +68,7 @@ class Library:
             self._is_stale = False
             counts = self.query.refresh()
             if counts.read_on or counts.read_anew or counts.removed:
-                self._is_spent_stale = True
+                self._is_spent_stale, self._all = True, None
         return self.query
 
     def files(self) -> list[Found]:
@@ -77,9 +79,16 @@ class Library:
     def sessions(self, asked: Filter, words: str = "") -> list[SessionRow]:
         """Sessions, newest first; with `words`, those whose title, id, project or model hold all of them."""
         with self.lock:
-            found = self.fresh().sessions(asked)
+            query = self.fresh()
+            if self._all is None:
+                self._all = query.sessions()
+            found = query.chosen(self._all, asked)
         wanted = words.lower().split()
         return [row for row in found if _holds(row, wanted)] if wanted else found
+
+    def chosen(self, rows: list[SessionRow], asked: Filter) -> list[SessionRow]:
+        """Those of some sessions that are asked for."""
+        return self.query.chosen(rows, asked)
 
     def spent(self) -> dict[str, Spent]:
         """Session → what it cost, sub-agents included."""

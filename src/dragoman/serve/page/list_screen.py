@@ -40,20 +40,17 @@ def filter_of(parameters: Parameters) -> Filter:
 def sessions_screen(library: Library, parameters: Parameters) -> Screen:
     """The list."""
     asked, words = filter_of(parameters), parameters.get("q", "")
-    found = library.sessions(asked, words)
+    # A facet counts what choosing it would give: all other filters hold.
+    some = library.sessions(msgspec.structs.replace(asked, client=None, project=None), words)
+    of_client = some if asked.client is None else [row for row in some if row.client == asked.client]
+    of_project = some if asked.project is None else library.chosen(some, Filter(project=asked.project))
+    found = of_client if asked.project is None else library.chosen(of_client, Filter(project=asked.project))
     spent = library.spent()
     last = max(1, -(-len(found) // _ON_A_PAGE))
     page = min(last, max(1, _whole(parameters.get("page", "1"))))
     shown = found[(page - 1) * _ON_A_PAGE : page * _ON_A_PAGE]
-    # A facet counts what choosing it would give: all other filters hold.
-    clients = Counter(
-        row.client for row in library.sessions(msgspec.structs.replace(asked, client=None), words) if row.client
-    )
-    projects = Counter(
-        name
-        for row in library.sessions(msgspec.structs.replace(asked, project=None), words)
-        if (name := project_of(row)) is not None
-    )
+    clients = Counter(row.client for row in of_project if row.client)
+    projects = Counter(name for row in of_client if (name := project_of(row)) is not None)
     body = [
         '<div class="with-side"><aside class="facets" aria-label="Filters">',
         *_facet("Client", "client", clients, parameters),
