@@ -29,7 +29,10 @@ SECTIONS = {
     "How-to": ("howto/*.md",),
     "Coming from": ("guides/*.md",),
     "Reference": ("reference/*.md", "mapping.md", "reference/api/*.md"),
-    "Explanation": ("origin.md", "architecture.md", "words.md", "security.md", "features.md", "decisions/*.md"),
+    "Explanation": (
+        *("origin.md", "architecture.md", "words.md", "security.md", "features.md"),
+        *("explanation/*.md", "decisions/*.md"),
+    ),
     "Project": ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "release.md"),
 }
 
