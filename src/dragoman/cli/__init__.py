@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "agents": "Check, list and show agents written as files.",
     "analyse": "Find failures, loops, slow calls and what fills the context.",
+    "approve": "Allow calls that a run waits for.",
     "browse": "Browse sessions on the whole terminal.",
     "chat": "Talk with a model that has tools, turn by turn.",
     "completion": "Print the script that completes words in your shell.",
@@ -51,6 +52,8 @@ COMMANDS = {
     "port": "Write a session for another client, to resume it there.",
     "projects": "List the projects of recorded sessions, worktrees together.",
     "query": "Ask recorded sessions in SQL.",
+    "queue": "Add tasks for workers, list, cancel and retry them.",
+    "refuse": "Refuse calls that a run waits for.",
     "replay": "Do again what a session did; see what differs.",
     "run": "Give a model a task and the tools to do it.",
     "say": "Say an operation in the words of each vocabulary.",
@@ -68,6 +71,7 @@ COMMANDS = {
     "usage": "Show tokens and cost by day, block or session.",
     "view": "Open a local page with all recorded sessions.",
     "watch": "Follow sessions of coding agents as they are written.",
+    "worker": "Do the tasks of the queue.",
 }
 
 

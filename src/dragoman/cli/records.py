@@ -1,4 +1,4 @@
-"""Where runs are recorded, and how a record is found again."""
+"""Where runs are recorded, how a record is found again, and where tasks are queued."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dragoman import fleet
 from dragoman.logs import stores
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ def store_of(configuration: Configuration) -> stores.EventStore:
     address = None if chosen.url is None else chosen.url.reveal()
     folder = configuration.data_dir if address is not None else configuration.data_dir / "runs"
     return stores.store_for(address, folder=folder, fsync=chosen.fsync)
+
+
+def queue_of(configuration: Configuration) -> fleet.Queue:
+    """The queue of tasks: in the database of the records, or where those are files in one of its own."""
+    chosen = configuration.settings.store
+    address = "sqlite:queue.db" if chosen.url is None else chosen.url.reveal()
+    return fleet.Queue(stores.database_of(address, folder=configuration.data_dir, fsync=chosen.fsync))
 
 
 def find_run(store: stores.EventStore, wanted: str, option: str = "--resume") -> str:

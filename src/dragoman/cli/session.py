@@ -121,6 +121,8 @@ class Session:
         self.id = uuid.uuid4().hex
         if options.resume is not None:
             self._continue(find_run(self.store, options.resume), sending=sending)
+        elif options.run_id is not None:
+            self._continue(options.run_id)  # or begins it: then its record is empty
         elif options.from_session is not None:
             self._tell(options.from_session)
         self.workspace = self._workspace()

@@ -51,6 +51,7 @@ class Options(NamedTuple):
     debug: bool = False
     as_json: bool = False
     resume: str | None = None
+    run_id: str | None = None
     from_session: str | None = None
     system: str | None = None
     no_instructions: bool = False

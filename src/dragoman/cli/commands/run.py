@@ -50,6 +50,7 @@ def _complete_agents(ctx: click.Context, parameter: click.Parameter, incomplete:
     metavar="FILE|CLASS",
     help="Print the answer as JSON that fits a JSON Schema, or a class: package.module:Name or file.py:Name.",
 )
+@click.option("--run-id", metavar="ID", hidden=True, help="For workers: begin the run with this id, or continue it.")
 @click.option("--dry-run", is_flag=True, help="Print the exact request without sending it.")
 @click.pass_obj
 def command(
@@ -61,6 +62,7 @@ def command(
     approve: tuple[str, ...],
     refuse: tuple[str, ...],
     answer: tuple[str, ...],
+    run_id: str | None,
     dry_run: bool,
     **given: Any,
 ) -> ExitCode:
@@ -81,8 +83,8 @@ def command(
     dragoman run --resume last "and now the other one"
     dragoman run --from 5f0c --model gemini:gemini-2.5-pro "go on"
     """
-    options = Options(**given)
-    if (approve or refuse or answer) and options.resume is None:
+    options = Options(**given, run_id=run_id)
+    if (approve or refuse or answer) and options.resume is None and run_id is None:
         raise click.UsageError(
             "--approve, --refuse and --answer are for calls of an earlier run: name it with --resume."
         )
@@ -130,6 +132,12 @@ class Given(NamedTuple):
     refuse: tuple[str, ...]
     answer: tuple[str, ...]
 
+    def still_wanted(self, waiting: Sequence[WaitingCall]) -> Given:
+        """Only what is about calls that still wait: a run that is taken over may have had its answers already."""
+        digests = {call.digest for call in waiting}
+        approve, refuse = (tuple(one for one in words if one in digests) for words in self[:2])
+        return Given(approve, refuse, self.answer)
+
 
 def _run(console: Console, options: Options, task: str, given: Given, *, dry_run: bool) -> ExitCode:
     from dragoman.cli.runner import Runner
@@ -143,6 +151,11 @@ def _run(console: Console, options: Options, task: str, given: Given, *, dry_run
             message = runner.run(session.with_attachments(task))
             if dry_run:
                 return _show(console, session, message, as_json=options.as_json)
+            if options.run_id is not None and session.conversation():
+                if session.finished():  # whoever ran it was killed before it could say so
+                    return ExitCode.OK
+                message = task = ""
+                given = given.still_wanted(session.waiting_calls())
             answers = _answers(session, task, given)
             session.begins()
             code = runner.run(session.turn(message, answers))

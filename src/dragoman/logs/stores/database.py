@@ -26,6 +26,8 @@ class Database(Protocol):
     """Where it is, for messages; without a password."""
     locking: str
     """Ends a SELECT whose rows nobody may change until the transaction ends."""
+    clock: str
+    """The time as seconds since 1970: one clock for all who use the database."""
     skipping: str
     """Ends a SELECT for rows to change, without those that others are changing."""
 

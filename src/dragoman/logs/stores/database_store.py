@@ -41,7 +41,7 @@ class DatabaseStore:
         """See `EventStore.open`."""
         database = self._database.another()  # with it a lock ends whose holder cannot reach the database any more
         try:
-            held = database.lock(f"run {run}")
+            held = database.lock(_lock_of(run))
             if held is None:
                 raise ConfigError(BUSY)
             return DatabaseRecord(database, held, run, advice=advice, advice_later=advice_later)
@@ -51,10 +51,17 @@ class DatabaseStore:
                 raise StorageError(error.path, error.reason, advice) from error
             raise
 
+    def is_held(self, run: str) -> bool:
+        """See `EventStore.is_held`."""
+        held = self._database.lock(_lock_of(run))
+        if held is not None:
+            held.close()
+        return held is None
+
     def read(self, run: str) -> Iterator[AnyEvent]:
         """See `EventStore.read`."""
         rows = self._database.execute("SELECT event FROM dragoman_events WHERE run = ? ORDER BY number", run)
-        if not rows:
+        if not rows and not self._database.execute("SELECT 1 FROM dragoman_runs WHERE run = ?", run):
             raise LogError(f"{self.place} has no record of a run {run}")
         return events_of_lines((row[0].encode() for row in rows), run)
 
@@ -67,6 +74,10 @@ class DatabaseStore:
     def close(self) -> None:
         """See `EventStore.close`."""
         self._database.close()
+
+
+def _lock_of(run: str) -> str:
+    return f"run {run}"
 
 
 class DatabaseRecord:

@@ -26,6 +26,16 @@ class FileStore:
         """See `EventStore.open`. A record that cannot be begun leaves no file."""
         return FileRecord(self.path(run), fsync=self.fsync, advice=advice, advice_later=advice_later)
 
+    def is_held(self, run: str) -> bool:
+        """See `EventStore.is_held`."""
+        if not self.path(run).exists():
+            return False
+        try:
+            locked(self.path(run)).close()
+        except ConfigError:
+            return True
+        return False
+
     def path(self, run: str) -> Path:
         """The file of a run."""
         return self.folder / f"{run}.jsonl"

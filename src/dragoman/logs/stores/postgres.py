@@ -25,6 +25,7 @@ class PostgresDatabase:
     session.
     """
 
+    clock = "EXTRACT(EPOCH FROM clock_timestamp())::float8"
     locking, skipping = "FOR SHARE", "FOR UPDATE SKIP LOCKED"
 
     def __init__(self, address: str) -> None:

@@ -28,6 +28,7 @@ class SqliteDatabase:
     Without `fsync`, a process that is killed loses nothing, and a power cut may lose the last events, never the file.
     """
 
+    clock = "((julianday('now') - 2440587.5) * 86400.0)"
     locking = skipping = ""  # who writes has the whole database to itself
 
     def __init__(self, path: Path | str, *, fsync: bool = False) -> None:

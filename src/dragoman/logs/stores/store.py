@@ -45,6 +45,9 @@ class EventStore(Protocol):
         the `StorageError` of a record that cannot be written; `advice_later` once it was begun.
         """
 
+    def is_held(self, run: str) -> bool:
+        """Whether a process holds the record of this run now."""
+
     def read(self, run: str) -> Iterator[AnyEvent]:
         """The events of a run in their order; what cannot be read is `Unreadable`. `LogError` if there is no record."""
 

@@ -1,0 +1,208 @@
+"""`dragoman queue`: tasks that workers do, added, listed, shown, cancelled and tried again."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from dragoman.cli.records import queue_of, store_of
+from dragoman.cli.terminal.console import Console, ExitCode, foreign, json_option
+from dragoman.errors import LogError, nearest
+
+if TYPE_CHECKING:
+    from dragoman.fleet import Entry
+
+
+@click.group
+def command() -> None:
+    """Add tasks that `dragoman worker` does, look at them, cancel them or try them again.
+
+    The queue is in the database of store.url, by default in a file of the data folder. A task brings no model, tools
+    or policy: those are the worker's.
+    """
+
+
+@command.command(short_help="Add a task.")
+@click.argument("task", nargs=-1, required=True)
+@click.option(
+    "--folder", metavar="PATH", default="", help="Folder to work in, relative to the workspace of the worker."
+)
+@click.option("--priority", type=int, default=0, help="Tasks with a larger number are done first; default: 0.")
+@click.option("--in", "after", metavar="DURATION", default="0s", help="Begin after this time: 90s, 10m, 2h, 1d.")
+@click.option("--every", metavar="DURATION", help="Do it again each time this has passed: 90s, 10m, 2h, 1d.")
+@json_option
+@click.pass_obj
+def add(
+    console: Console,
+    *,
+    task: tuple[str, ...],
+    folder: str,
+    priority: int,
+    after: str,
+    every: str | None,
+    as_json: bool,
+) -> ExitCode:
+    """Add a TASK and print its id, which is also the id of its run; "-" takes the task from standard input.
+
+    \b
+    dragoman queue add "update the changelog"
+    dragoman queue add --folder api --priority 5 "fix the failing test"
+    dragoman queue add --every 1d "look for outdated dependencies"
+    """
+    text = " ".join(task)
+    if text == "-":
+        from dragoman.cli.vocabulary import text_from
+
+        text = text_from("-").strip()
+    if not text.strip():
+        raise click.UsageError("The task is empty.")
+    if os.path.isabs(folder) or ".." in Path(folder).parts:
+        raise click.BadParameter("it is relative to the workspace of the worker, and inside it.", param_hint="--folder")
+    wait = _seconds(after, "--in")
+    again = None if every is None else _seconds(every, "--every")
+    if again == 0:
+        raise click.BadParameter("it is longer than nothing.", param_hint="--every")
+    queue = queue_of(console.configuration())
+    try:
+        entry = queue.add(text, folder=folder, priority=priority, after=wait, every=again)
+    finally:
+        queue.close()
+    if as_json:
+        console.json(_facts(entry))
+    else:
+        console.line(entry.id)
+    return ExitCode.OK
+
+
+def _seconds(text: str, option: str) -> float:
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+    number, unit = text[:-1], text[-1:]
+    if unit not in units or not number.isdecimal():
+        raise click.BadParameter(f'"{text}" is no duration: write 90s, 10m, 2h or 1d.', param_hint=option)
+    return float(int(number) * units[unit])
+
+
+@command.command("list", short_help="List tasks, those that changed last first.")
+@click.option("--state", "states", multiple=True, help="Only those that are queued, running, waiting, done, …")
+@click.option("--limit", type=click.IntRange(min=1), default=50, help="Maximum number of tasks; default: 50.")
+@json_option
+@click.pass_obj
+def list_command(console: Console, *, states: tuple[Any, ...], limit: int, as_json: bool) -> ExitCode:
+    """List tasks with their state."""
+    from dragoman.fleet import STATES
+
+    for state in states:
+        if state not in STATES:
+            known = f"the states are {', '.join(STATES)}"
+            raise click.BadParameter(f'no task is "{state}": {known}.{nearest(state, STATES)}', param_hint="--state")
+    queue = queue_of(console.configuration())
+    try:
+        entries = queue.entries(states, most=limit)
+    finally:
+        queue.close()
+    if as_json:
+        console.json([_facts(entry) for entry in entries])
+    elif entries:
+        rows = [
+            (entry.id[:8], entry.state, str(entry.priority), _time(entry.changed), foreign(_line(entry), one_line=True))
+            for entry in entries
+        ]
+        console.table(("id", "state", "priority", "changed", "task"), rows)
+    else:
+        console.note("The queue has no such tasks." if states else "The queue is empty.")
+    return ExitCode.OK if entries else ExitCode.NO
+
+
+@command.command(short_help="Show one task: its state, its answer, and what it waits for.")
+@click.argument("id")
+@json_option
+@click.pass_obj
+def show(console: Console, *, id: str, as_json: bool) -> ExitCode:
+    """Show the task whose ID begins so, with the last answer of its run and the calls that wait for approval."""
+    from dragoman.cli.waiting_runs import answer_of, waiting_in
+
+    configuration = console.configuration()
+    queue = queue_of(configuration)
+    store = store_of(configuration)
+    try:
+        entry = queue.entry(id)
+        try:
+            events = list(store.read(entry.id))
+        except LogError:  # it has not begun
+            events = []
+    finally:
+        store.close()
+        queue.close()
+    waiting = waiting_in(events) if entry.state == "waiting" else []
+    answer = answer_of(events)
+    if as_json:
+        calls = [{"id": call.id, "digest": call.digest, "summary": call.summary} for call in waiting]
+        console.json({**_facts(entry), "answer": answer, "calls": calls})
+        return ExitCode.OK
+    for name, value in (
+        ("id", entry.id),
+        ("state", entry.state),
+        ("task", entry.task),
+        ("folder", entry.folder or "."),
+        ("priority", str(entry.priority)),
+        ("added", _time(entry.added)),
+        ("starts", _time(entry.start_at) if entry.state == "queued" else ""),
+        ("worker", entry.worker or ""),
+        ("attempts", str(entry.attempts)),
+        ("message", entry.message),
+        ("answer", answer),
+    ):
+        if value:
+            console.line(f"{name + ':':<10}{foreign(value)}")
+    for call in waiting:
+        console.line(f"waits:    {call.digest[:8]}  {foreign(call.summary, one_line=True)}")
+    return ExitCode.OK
+
+
+@command.command(short_help="Cancel a task; one that runs is stopped.")
+@click.argument("id")
+@click.pass_obj
+def cancel(console: Console, *, id: str) -> ExitCode:
+    """Cancel the task whose ID begins so. Its record stays, and `queue retry` continues it."""
+    queue = queue_of(console.configuration())
+    try:
+        entry = queue.entry(id)
+        done = queue.cancel(entry.id)
+    finally:
+        queue.close()
+    console.note(f"{entry.id[:8]} is cancelled." if done else f"{entry.id[:8]} is {entry.state} already.")
+    return ExitCode.OK if done else ExitCode.NO
+
+
+@command.command(short_help="Try a task again that failed or was cancelled.")
+@click.argument("id")
+@click.pass_obj
+def retry(console: Console, *, id: str) -> ExitCode:
+    """Queue the task whose ID begins so once more. Its run continues where it stopped."""
+    queue = queue_of(console.configuration())
+    try:
+        entry = queue.entry(id)
+        done = queue.retry(entry.id)
+    finally:
+        queue.close()
+    console.note(f"{entry.id[:8]} is queued again." if done else f"{entry.id[:8]} is {entry.state}.")
+    return ExitCode.OK if done else ExitCode.NO
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    facts: dict[str, Any] = msgspec.to_builtins(entry)
+    return facts
+
+
+def _time(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _line(entry: Entry) -> str:
+    first = entry.task.strip().split("\n")[0]
+    return first if len(first) <= 80 else f"{first[:79]}…"

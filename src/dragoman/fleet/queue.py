@@ -1,0 +1,223 @@
+"""A queue of tasks, in the database that keeps the records of runs.
+
+Rules: an entry brings a task and the name of a folder in the worker's workspace, and nothing that decides what may be
+done: model, tools, policy and sandbox are the worker's own. The id of an entry is the id of its run. An entry is given
+to one worker at a time; what a worker says of an entry that was given to another since is not heard.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from dragoman.errors import ConfigError, nearest
+from dragoman.logs.stores import Database
+
+State = Literal["queued", "running", "waiting", "done", "failed", "cancelled"]
+STATES: Final[tuple[State, ...]] = ("queued", "running", "waiting", "done", "failed", "cancelled")
+
+TABLES: Final = (
+    "CREATE TABLE IF NOT EXISTS dragoman_queue (id TEXT PRIMARY KEY, task TEXT NOT NULL, folder TEXT NOT NULL, "
+    "state TEXT NOT NULL, priority INTEGER NOT NULL, added DOUBLE PRECISION NOT NULL, "
+    "start_at DOUBLE PRECISION NOT NULL, every DOUBLE PRECISION, attempts INTEGER NOT NULL, worker TEXT, "
+    "decisions TEXT NOT NULL, message TEXT NOT NULL, changed DOUBLE PRECISION NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS dragoman_queue_order ON dragoman_queue (state, priority DESC, added, id)",
+    "CREATE TABLE IF NOT EXISTS dragoman_workers (id TEXT PRIMARY KEY, seen DOUBLE PRECISION NOT NULL)",
+)
+
+
+class Decision(NamedTuple):
+    """What somebody decided about a call that waits, named by its digest."""
+
+    verdict: Literal["approve", "refuse"]
+    call: str
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One task. Times are seconds since 1970, as the database counts them; `every` is seconds."""
+
+    id: str
+    task: str
+    folder: str
+    state: State
+    priority: int
+    added: float
+    start_at: float
+    every: float | None
+    attempts: int
+    worker: str | None
+    decisions: tuple[Decision, ...]
+    message: str
+    changed: float
+
+
+_COLUMNS: Final = ", ".join(Entry.__struct_fields__)
+
+
+class Queue:
+    """The queue of a database. The tables are made when they are first needed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database, self.place = database, database.place
+        self._now = database.clock
+        database.script(TABLES)
+
+    # ── for those who have tasks ───────────────────────────────────────────
+
+    def add(
+        self, task: str, *, folder: str = "", priority: int = 0, after: float = 0.0, every: float | None = None
+    ) -> Entry:
+        """Adds a task, to be begun `after` so many seconds; with `every`, it is added anew each time it begins."""
+        id = uuid.uuid4().hex
+        self._database.execute(
+            f"INSERT INTO dragoman_queue ({_COLUMNS}) VALUES "
+            f"(?, ?, ?, 'queued', ?, {self._now}, {self._now} + ?, ?, 0, NULL, '[]', '', {self._now})",
+            *(id, task, folder, priority, after, every),
+        )
+        return self.entry(id)
+
+    def entries(self, states: Sequence[State] = (), *, most: int | None = None) -> list[Entry]:
+        """Entries in these states, or all of them, those that changed last first."""
+        wanted = states or STATES
+        marks = ", ".join("?" * len(wanted))
+        limit = "" if most is None else f" LIMIT {int(most)}"
+        return self._entries(
+            f"SELECT {_COLUMNS} FROM dragoman_queue WHERE state IN ({marks}) ORDER BY changed DESC, id{limit}", *wanted
+        )
+
+    def entry(self, wanted: str) -> Entry:
+        """The entry whose id begins so; `ConfigError` if there is none, or more than one."""
+        begins = wanted.replace("!", "!!").replace("%", "!%").replace("_", "!_") + "%"
+        found = self._entries(f"SELECT {_COLUMNS} FROM dragoman_queue WHERE id LIKE ? ESCAPE '!'", begins)
+        if len(found) == 1 and wanted:
+            return found[0]
+        known = [entry.id[:8] for entry in (found or self.entries(most=5))[:5]]
+        if found and wanted:
+            raise ConfigError(f'several entries begin with "{wanted}": {", ".join(known)}; say more of it')
+        there = f"the last ones are {', '.join(known)}" if known else "the queue is empty"
+        raise ConfigError(f'no entry of the queue begins with "{wanted}"; {there}.{nearest(wanted, known)}')
+
+    def cancel(self, id: str) -> bool:
+        """Takes an entry out of the queue; the worker that runs it stops it. Whether there was anything to cancel."""
+        return self._changed(id, "state = 'cancelled'", ("queued", "running", "waiting"))
+
+    def retry(self, id: str) -> bool:
+        """Queues an entry again that failed, was cancelled, or waits for something; its run continues."""
+        return self._changed(
+            id,
+            f"state = 'queued', worker = NULL, attempts = 0, message = '', start_at = {self._now}",
+            ("failed", "cancelled", "waiting", "queued"),
+        )
+
+    def decide(self, id: str, decisions: Sequence[Decision], *, complete: bool) -> bool:
+        """Keeps what was decided about calls of an entry that waits; once that is `complete`, its run continues."""
+        state = "queued" if complete else "waiting"
+        kept = msgspec.json.encode(tuple(decisions)).decode()
+        return self._changed(id, f"state = '{state}', decisions = ?, start_at = {self._now}", ("waiting",), kept)
+
+    # ── for workers ────────────────────────────────────────────────────────
+
+    def take(self, worker: str) -> Entry | None:
+        """Gives the next entry that is due to a worker."""
+        with self._database.transaction():
+            found = self._entries(
+                f"UPDATE dragoman_queue SET state = 'running', worker = ?, attempts = attempts + 1, "
+                f"changed = {self._now} WHERE id = (SELECT id FROM dragoman_queue WHERE state = 'queued' AND "
+                f"start_at <= {self._now} ORDER BY priority DESC, added, id LIMIT 1 {self._database.skipping}) "
+                f"AND state = 'queued' RETURNING {_COLUMNS}",
+                worker,
+            )
+            if not found:
+                return None
+            (entry,) = found
+            if entry.every is not None:
+                self._add_next(entry, entry.every)
+        return entry
+
+    def _add_next(self, entry: Entry, every: float) -> None:
+        """The next time of an entry that comes back: counted from when this one was due, and not before now."""
+        next_at = entry.start_at + every
+        self._database.execute(
+            f"INSERT INTO dragoman_queue ({_COLUMNS}) VALUES (?, ?, ?, 'queued', ?, {self._now}, "
+            f"CASE WHEN ? > {self._now} THEN ? ELSE {self._now} + ? END, ?, 0, NULL, '[]', '', {self._now})",
+            *(uuid.uuid4().hex, entry.task, entry.folder, entry.priority, next_at, next_at, every, every),
+        )
+        self._database.execute("UPDATE dragoman_queue SET every = NULL WHERE id = ?", entry.id)
+
+    def end(self, entry: Entry, state: State, message: str = "", *, after: float = 0.0) -> bool:
+        """Says what became of an entry that was taken. False if it is not this worker's any more."""
+        keep = "" if state == "queued" else ", decisions = '[]'"
+        ended = self._database.execute(
+            f"UPDATE dragoman_queue SET state = ?, message = ?, worker = NULL, changed = {self._now}, "
+            f"start_at = {self._now} + ?{keep} "
+            "WHERE id = ? AND worker = ? AND attempts = ? AND state = 'running' RETURNING id",
+            *(state, message, after, entry.id, entry.worker, entry.attempts),
+        )
+        return bool(ended)
+
+    def still_taken(self, entry: Entry) -> bool:
+        """Whether an entry is still this worker's to run: it may have been cancelled."""
+        rows = self._database.execute(
+            "SELECT 1 FROM dragoman_queue WHERE id = ? AND worker = ? AND attempts = ? AND state = 'running'",
+            *(entry.id, entry.worker, entry.attempts),
+        )
+        return bool(rows)
+
+    def beat(self, worker: str) -> None:
+        """Says that a worker is alive."""
+        self._database.execute(
+            f"INSERT INTO dragoman_workers VALUES (?, {self._now}) ON CONFLICT (id) DO UPDATE SET seen = {self._now}",
+            worker,
+        )
+
+    def leave(self, worker: str) -> None:
+        """Says that a worker has ended; what it still has is taken over at once."""
+        self._database.execute("DELETE FROM dragoman_workers WHERE id = ?", worker)
+
+    def take_over(self, silent: float, most_attempts: int) -> list[Entry]:
+        """Queues again what workers had that were not heard of for so many seconds; gives those entries.
+
+        One whose workers died too often fails: what it does may be what kills them.
+        """
+        dead = f"worker NOT IN (SELECT id FROM dragoman_workers WHERE seen > {self._now} - ?)"
+        with self._database.transaction():
+            self._database.execute(
+                f"UPDATE dragoman_queue SET state = 'failed', worker = NULL, changed = {self._now}, "
+                f"message = ? WHERE state = 'running' AND attempts >= ? AND {dead}",
+                *(f"its worker died, {most_attempts} times", most_attempts, silent),
+            )
+            found = self._entries(
+                f"UPDATE dragoman_queue SET state = 'queued', worker = NULL, changed = {self._now} "
+                f"WHERE state = 'running' AND {dead} RETURNING {_COLUMNS}",
+                silent,
+            )
+            self._database.execute(f"DELETE FROM dragoman_workers WHERE seen < {self._now} - ?", 100 * silent)
+        return found
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._database.close()
+
+    # ── in the database ────────────────────────────────────────────────────
+
+    def _entries(self, sql: str, *values: Any) -> list[Entry]:
+        return [_entry(row) for row in self._database.execute(sql, *values)]
+
+    def _changed(self, id: str, change: str, states: Sequence[State], *values: Any) -> bool:
+        marks = ", ".join("?" * len(states))
+        return bool(
+            self._database.execute(
+                f"UPDATE dragoman_queue SET {change}, changed = {self._now} WHERE id = ? AND state IN ({marks}) "
+                "RETURNING id",
+                *(*values, id, *states),
+            )
+        )
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    facts = dict(zip(Entry.__struct_fields__, row, strict=True))
+    facts["decisions"] = msgspec.json.decode(facts["decisions"], type=tuple[Decision, ...])
+    return Entry(**facts)

@@ -1,0 +1,198 @@
+"""A worker: takes tasks from a queue, runs each in a process of its own, and takes over what dead workers left.
+
+Rules: a run is a process, so that one that hangs, leaks or dies costs no other. What a run has done is known from its
+record alone; a worker only says how it ended. A run whose record another process still holds is not begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import uuid
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dragoman.errors import StorageError
+from dragoman.logs.stores import EventStore
+
+from .queue import Entry, Queue, State
+
+_LONGEST_MESSAGE: Final = 2000
+_GRACE: Final = 30.0
+"""Seconds that a run has to put itself in order when it is to stop."""
+
+
+class Ended(NamedTuple):
+    """What the end of a process means for its entry; `retried`: after how many seconds it is tried again."""
+
+    state: State
+    retried: float | None = None
+
+
+class Worker:
+    """Runs up to `concurrency` tasks at once, in folders of `root`. `store` keeps the records of their runs.
+
+    `command` gives the program that begins or continues the run of an entry, with the environment it gets; the task is
+    its standard input. `meaning` says what the exit code of that program means. `say` is told what happens. A worker
+    that is not heard of for `silent` seconds is dead.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        store: EventStore,
+        root: Path,
+        command: Callable[[Entry], tuple[Sequence[str], Mapping[str, str]]],
+        meaning: Callable[[int], Ended],
+        *,
+        concurrency: int = 1,
+        silent: float = 30.0,
+        most_attempts: int = 5,
+        say: Callable[[str], None] = lambda _: None,
+        noticed: Callable[[Entry, State, str], None] = lambda *_: None,
+    ) -> None:
+        self.id = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._queue, self._store, self._root = queue, store, root.resolve()
+        self._command, self._meaning = command, meaning
+        self._concurrency, self._silent, self._most = concurrency, silent, most_attempts
+        self._say, self._noticed = say, noticed
+        self._running: dict[asyncio.Task[None], Entry] = {}
+        self._wake = asyncio.Event()
+
+    async def work(self, *, until_empty: bool = False, poll: float = 1.0) -> None:
+        """Works until it is cancelled, or with `until_empty` until nothing is left that could be run now."""
+        beats = 0.0
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                try:
+                    if loop.time() >= beats:
+                        self._queue.beat(self.id)
+                        self._watch()
+                        beats = loop.time() + self._silent / 4
+                    self._fill()
+                except StorageError as error:  # the database is away: what runs, runs on
+                    self._say(str(error))
+                    beats = 0.0
+                if until_empty and not self._running and not self._queue.entries(("running",), most=1):
+                    return
+                self._wake.clear()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(poll):
+                        await self._wake.wait()
+        finally:
+            await self._stop()
+
+    def _watch(self) -> None:
+        for entry in self._queue.take_over(self._silent, self._most):
+            self._say(f"{entry.id[:8]}: its worker {entry.worker or ''} is gone; it is queued again")
+
+    def _fill(self) -> None:
+        while len(self._running) < self._concurrency:
+            entry = self._queue.take(self.id)
+            if entry is None:
+                return
+            task = asyncio.get_running_loop().create_task(self._run(entry))
+            self._running[task] = entry
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        entry = self._running.pop(task)
+        self._wake.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._say(f"{entry.id[:8]}: {error}")  # its entry stays taken: when this worker is gone, another continues
+
+    async def _run(self, entry: Entry) -> None:
+        """Runs one entry and says what became of it."""
+        folder = (self._root / entry.folder).resolve()
+        if not folder.is_relative_to(self._root) or not folder.is_dir():
+            self._end(entry, Ended("failed"), f"there is no folder {entry.folder!r} in {self._root}")
+            return
+        if self._store.is_held(entry.id):  # the process of a worker that died may have lived on
+            self._end(entry, Ended("queued", self._silent), "its last process is still there")
+            return
+        words, environment = self._command(entry)
+        self._say(f"{entry.id[:8]}: begins")
+        process = await asyncio.create_subprocess_exec(
+            *words,
+            cwd=folder,
+            env=dict(environment),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            message = await self._followed(process, entry)
+        except BaseException:
+            await _stopped(process)
+            with suppress(StorageError):
+                self._queue.end(entry, "queued", "its worker was stopped")
+            raise
+        assert process.returncode is not None
+        ended = self._meaning(process.returncode)
+        if ended.retried is not None and entry.attempts >= self._most:
+            ended = Ended("failed")
+        self._end(entry, ended, "" if ended.state == "done" else message)
+
+    async def _followed(self, process: asyncio.subprocess.Process, entry: Entry) -> str:
+        """Gives a process its task and waits for its end; the last it said. One that was cancelled is stopped."""
+        said: deque[str] = deque(maxlen=20)
+
+        async def listen() -> None:
+            assert process.stderr is not None
+            while data := await process.stderr.read(1 << 16):
+                said.append(data.decode("utf-8", "replace"))
+
+        async def watch() -> None:
+            taken = True
+            while taken:
+                await asyncio.sleep(self._silent / 10)
+                with suppress(StorageError):  # the database is away: what is running goes on
+                    taken = self._queue.still_taken(entry)
+            await _stopped(process)
+
+        assert process.stdin is not None
+        watching = asyncio.ensure_future(watch())
+        try:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                process.stdin.write(entry.task.encode())
+                process.stdin.close()
+            await asyncio.gather(listen(), process.wait())
+        finally:
+            watching.cancel()
+            await asyncio.wait([watching])
+        return "".join(said).strip()[-_LONGEST_MESSAGE:]
+
+    def _end(self, entry: Entry, ended: Ended, message: str) -> None:
+        if self._queue.end(entry, ended.state, message, after=ended.retried or 0.0):
+            self._say(f"{entry.id[:8]}: {ended.state}")
+            self._noticed(entry, ended.state, message)
+        else:
+            self._say(f"{entry.id[:8]}: it was cancelled, or another worker has it")
+
+    async def _stop(self) -> None:
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait([*self._running])
+        with suppress(StorageError):
+            self._queue.leave(self.id)
+
+
+async def _stopped(process: asyncio.subprocess.Process) -> None:
+    """Asks a process to stop, and ends it if it does not."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            async with asyncio.timeout(_GRACE):
+                await process.wait()
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()

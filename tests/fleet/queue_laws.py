@@ -1,0 +1,153 @@
+"""What holds of the queue in every database: the tests of each database call these."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from dragoman.errors import ConfigError
+from dragoman.fleet import Decision, Entry, Queue
+
+Opened = Callable[[], Queue]
+
+
+def taken(queue: Queue, worker: str = "w") -> list[str]:
+    """The tasks that are due, in the order in which they are given out."""
+    found: list[str] = []
+    while (entry := queue.take(worker)) is not None:
+        found.append(entry.task)
+    return found
+
+
+def held(queue: Queue, worker: str = "w") -> Entry:
+    entry = queue.take(worker)
+    assert entry is not None
+    return entry
+
+
+def gives_out_what_is_due_by_priority_and_age(opened: Opened) -> None:
+    queue = opened()
+    for task, priority, after in (("a", 0, 0), ("b", 5, 0), ("c", 0, 0), ("later", 9, 3600), ("d", -1, 0), ("e", 5, 0)):
+        queue.add(task, priority=priority, after=after)
+    assert taken(queue) == ["b", "e", "a", "c", "d"]
+    (later,) = queue.entries(("queued",))
+    assert (later.task, later.start_at - later.added) == ("later", pytest.approx(3600, abs=5))
+    assert queue.retry(later.id)
+    assert taken(queue) == ["later"]
+
+
+def gives_each_entry_to_one_worker(opened: Opened) -> None:
+    queue = opened()
+    tasks = sorted(f"task {number}" for number in range(40))
+    for task in tasks:
+        queue.add(task)
+    given: list[list[str]] = [[] for _ in range(4)]
+    queues = [opened() for _ in given]
+    threads = [
+        threading.Thread(target=lambda n=n: given[n].extend(taken(queues[n], f"worker {n}"))) for n in range(len(given))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(task for tasks_of_one in given for task in tasks_of_one) == tasks
+
+
+def adds_what_comes_back_each_time_it_begins(opened: Opened) -> None:
+    queue = opened()
+    queue.add("again", folder="f", priority=3, every=3600)
+    first = held(queue)
+    assert queue.take("w") is None
+    (following,) = queue.entries(("queued",))
+    assert (following.task, following.folder, following.priority, following.every) == ("again", "f", 3, 3600)
+    assert following.start_at - first.start_at == pytest.approx(3600, abs=1)
+    assert queue.end(first, "failed")
+    assert queue.retry(first.id)  # trying it again is not another time
+    held(queue)
+    assert len(queue.entries()) == 2
+
+
+def hears_only_the_worker_that_has_an_entry(opened: Opened) -> None:
+    queue = opened()
+    queue.beat("alive")
+    queue.add("one")
+    queue.add("two")
+    lost, kept = held(queue, "dead"), held(queue, "alive")
+    assert [entry.id for entry in queue.take_over(1000.0, 5)] == [lost.id]
+    again = held(queue, "alive")
+    assert (again.id, again.attempts) == (lost.id, 2)
+    assert not queue.still_taken(lost)
+    assert not queue.end(lost, "failed", "too late")
+    assert queue.still_taken(again)
+    assert queue.end(again, "done")
+    assert queue.end(kept, "done")
+    assert [entry.state for entry in queue.entries()] == ["done", "done"]
+
+
+def fails_what_its_workers_die_of(opened: Opened) -> None:
+    queue = opened()
+    queue.add("deadly")
+    for _ in range(2):
+        held(queue, "dead")
+        assert len(queue.take_over(1000.0, 3)) == 1
+    held(queue, "dead")
+    assert queue.take_over(1000.0, 3) == []
+    (entry,) = queue.entries()
+    assert (entry.state, entry.message) == ("failed", "its worker died, 3 times")
+    assert queue.retry(entry.id)
+    assert held(queue).attempts == 1
+
+
+def takes_a_cancelled_entry_from_its_worker(opened: Opened) -> None:
+    queue = opened()
+    queue.add("one")
+    entry = held(queue)
+    assert queue.cancel(entry.id)
+    assert not queue.still_taken(entry)
+    assert not queue.end(entry, "done")
+    assert not queue.cancel(entry.id)
+    assert queue.entry(entry.id).state == "cancelled"
+    assert queue.take("w") is None
+
+
+def keeps_decisions_until_the_run_has_gone_on(opened: Opened) -> None:
+    queue = opened()
+    queue.add("one")
+    entry = held(queue, "dead")
+    assert queue.end(entry, "waiting")
+    yes, no = Decision("approve", "d1"), Decision("refuse", "d2")
+    assert queue.decide(entry.id, (yes,), complete=False)
+    assert queue.take("w") is None
+    assert queue.decide(entry.id, (yes, no), complete=True)
+    assert held(queue, "dead").decisions == (yes, no)
+    queue.take_over(1000.0, 5)
+    again = held(queue)
+    assert again.decisions == (yes, no)
+    assert queue.end(again, "waiting")
+    assert queue.entry(entry.id).decisions == ()
+    assert not queue.decide("none", (yes,), complete=True)
+
+
+def finds_an_entry_by_the_beginning_of_its_id(opened: Opened) -> None:
+    queue = opened()
+    with pytest.raises(ConfigError, match="the queue is empty"):
+        queue.entry("a")
+    entry = queue.add("one ? % _")
+    assert queue.entry(entry.id[:6]) == entry
+    for wanted in ("", "%", "_", "!", "zz"):
+        with pytest.raises(ConfigError, match=f"the last ones are {entry.id[:8]}"):
+            queue.entry(wanted)
+
+
+LAWS = [
+    gives_out_what_is_due_by_priority_and_age,
+    gives_each_entry_to_one_worker,
+    adds_what_comes_back_each_time_it_begins,
+    hears_only_the_worker_that_has_an_entry,
+    fails_what_its_workers_die_of,
+    takes_a_cancelled_entry_from_its_worker,
+    keeps_decisions_until_the_run_has_gone_on,
+    finds_an_entry_by_the_beginning_of_its_id,
+]
