@@ -212,6 +212,26 @@ async def test_figures_on_the_page_are_those_of_the_commands_and_of_sql(folder: 
     with_query.close()
 
 
+async def test_a_session_compared_with_itself_has_its_own_calls_and_no_others(tmp_path: Path) -> None:
+    head = {"timestamp": "2026-01-01T00:00:00Z"}
+    for id, parent in (("parent", None), ("child", "parent")):
+        source = {"subagent": {"thread_spawn": {"parent_thread_id": parent, "depth": 1}}} if parent else "cli"
+        about = {"id": id, "cwd": "/p", "cli_version": "0.166.0", "source": source, "parent_thread_id": parent}
+        call = {"type": "function_call", "name": "shell", "arguments": '{"command": ["ls"]}', "call_id": f"c-{id}"}
+        records = [
+            {**head, "type": "session_meta", "payload": about},
+            {**head, "type": "response_item", "payload": call},
+        ]
+        log = tmp_path / "logs" / f"rollout-2026-01-01T00-00-00-{id}.jsonl"
+        log.parent.mkdir(exist_ok=True)
+        log.write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    async with opened(tmp_path / "logs") as reader:
+        (row,) = (await reader.json("/"))["sessions"]
+        assert (row["session"], row["agents"], row["calls"]) == ("parent", 1, 1)
+        rows = (await reader.json("/compare?a=parent&b=parent"))["rows"]
+        assert [(one["kind"], one["a"]["operation"]) for one in rows] == [("same", "run_command")]
+
+
 async def test_filters_choose_as_those_of_the_command(folder: Path) -> None:
     query = Query(paths=[folder])
     async with opened(folder) as reader:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Any, Final
 
+from dragoman.logs import key_of
 from dragoman.logs.export import anchor, plain
 from dragoman.model import AnyEvent, ToolCalled, ToolReturned
 
@@ -60,7 +61,9 @@ def compare_screen(library: Library, parameters: Parameters) -> Screen:
 
 def _done(read: Read) -> list[_Done]:
     failed: dict[str, bool] = {}
-    events: list[AnyEvent] = [event for event in read.events if event.stream == read.conversation.stream]
+    # Sub-agents that have a session of their own call their stream as it does.
+    key = (read.conversation.id, read.conversation.stream)
+    events: list[AnyEvent] = [event for event in read.events if key_of(event) == key]
     for event in events:
         if isinstance(event, ToolReturned):
             bad = [one for one in event.result.outcomes if type(one).__name__ == "Failure"]
