@@ -359,8 +359,8 @@ SMALL: Conversation = (
 @pytest.mark.parametrize(
     "before, after, wrong",
     [
-        ("I look.", "I see.", "another text than 'I look.' of the assistant"),
-        ("Look at it.", "", "2 texts instead of 3"),
+        ("I look.", "I see.", "another text than 'I look. Seen.' of the assistant"),
+        ("Look at it.", "", "1 texts instead of 2"),
         ("one two", "one", "another result of bash (c1)"),
         ('"command":"ls"', '"command":"rm"', "another call instead of that of bash (c1)"),
     ],
@@ -386,9 +386,10 @@ def test_a_session_that_is_not_read_back_as_it_was_said_is_not_written(
 @pytest.mark.parametrize("to", targets())
 def test_texts_of_one_reply_stay_apart(to: str, tmp_path: Path) -> None:
     made_by = Provenance("log of a client", model="m", dialect="claude_code")
-    said = Reply((TextPart("Done."), TextPart("Nothing more")), provenance=made_by)
+    call, result = CallPart(NativeCall("c1", "Bash", {"command": "ls"})), NativeResult("c1", "a")
+    said = Reply((TextPart("Done."), TextPart("Nothing"), call, TextPart("more")), provenance=made_by)
     after = Reply((TextPart("to do."),), provenance=made_by)
-    done = ported((user("Do it."), said, after), to=to, folder="/w", places=Places(tmp_path))
+    done = ported((user("Do it."), said, results_message(result), after), to=to, folder="/w", places=Places(tmp_path))
     texts = [part.text for item in read_back(done, tmp_path) for part in item.parts if isinstance(part, TextPart)]
     assert " ".join(" ".join(texts).split()) == "Do it. Done. Nothing more to do."
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dragoman.model import CallPart, Conversation, Media, RefusalPart, ResultPart, TextPart
+from dragoman.model import Conversation, Media, RefusalPart, ResultPart, TextPart
 
 from .folding import calls_of
 
@@ -52,16 +52,18 @@ def _words(text: str) -> list[str]:
 
 
 def _said(conversation: Conversation) -> Iterator[_Words]:
-    """Who said what, in order: what one said in a row is one text, up to the next call."""
+    """Who said what, in order: what one said in a row is one text.
+
+    Where a call stands in a reply is not looked at: Gemini CLI 0.61 and Copilot 1.0 keep one text and calls beside it.
+    """
     role, words = "", list[str]()
     for item in conversation:
         for part in item.parts:
-            is_text = isinstance(part, TextPart | RefusalPart) and bool(_words(part.text))
-            if words and (isinstance(part, CallPart) or (is_text and item.role != role)):
-                yield role, words
-                words = []
-            if isinstance(part, TextPart | RefusalPart) and is_text:
-                role = item.role
-                words += _words(part.text)
+            more = _words(part.text) if isinstance(part, TextPart | RefusalPart) else []
+            if more and item.role != role:
+                if words:
+                    yield role, words
+                role, words = item.role, []
+            words += more
     if words:
         yield role, words

@@ -402,8 +402,8 @@ def _portable(conversation: Conversation, dialect: str, maker: str | None) -> tu
 def _apart(conversation: Conversation) -> Conversation:
     """The same conversation, where texts that a model said in a row do not become a single word.
 
-    Some clients and APIs join them as they are. A text that goes on in the middle of a sentence stays: providers divide
-    texts at what they cite.
+    Some clients and APIs join them as they are, also those that a call stands between. A text that goes on in the
+    middle of a sentence stays: providers divide texts at what they cite.
     """
     items: list[ConversationItem] = []
     before: TextPart | None = None
@@ -412,8 +412,9 @@ def _apart(conversation: Conversation) -> Conversation:
         for part in item.parts:
             if item.role == "assistant" and isinstance(part, TextPart) and before is not None and _joins(before, part):
                 part = msgspec.structs.replace(part, text=f"\n{part.text}")
-            before = part if item.role == "assistant" and isinstance(part, TextPart) else None
+            before = part if item.role == "assistant" and isinstance(part, TextPart) else before
             parts.append(part)
+        before = before if item.role == "assistant" else None
         items.append(item if parts == [*item.parts] else msgspec.structs.replace(item, parts=tuple(parts)))
     return tuple(items)
 
