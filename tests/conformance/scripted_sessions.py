@@ -31,6 +31,18 @@ CLIENTS = {
 }
 
 
+LATER_CLIENTS = {
+    # the same of clients that were captured later, in `traces-2` alone
+    "aider": "aider",
+    "droid": "droid",
+    "goose": "goose",
+    "kilo": "kilo",
+    "kimi-code": "kimi_code",
+    "mistral-vibe": "mistral_vibe",
+    "openhands": "openhands",
+}
+
+
 class Scripted(msgspec.Struct):
     """One session: the client's folder, its name, what was answered in it and the log files."""
 

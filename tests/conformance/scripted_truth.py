@@ -128,7 +128,12 @@ def matched(
         told = is_in_bytes(scripted, raw)
         compared.fact("call", holds=not told, what=f"{thread} {json.dumps(scripted)[:200]}")
         compared.not_logged["call"] += not told
+    spoken = "\n".join(answer.get("text") or "" for answer in session.answers)
     for event in logged:
+        texts = list(texts_in(event.call.native.arguments))
+        if texts and all(text.strip() in spoken for text in texts):
+            compared.held["call in words"] += 1  # a block in an answer, which its client carries out
+            continue
         compared.wrong.append(f"call: nobody scripted {event.call.native.name} {event.call.native.arguments!s:.150}")
     return pairs
 
@@ -203,6 +208,14 @@ class Truth:
     def paths(self) -> set[str]:
         known = set(self.files)
         return known | {str(parent) for path in known for parent in PurePosixPath(path).parents}
+
+    def is_folder_as_file(self, operation: op.Operation, outcome: Outcome) -> bool:
+        """Whether a folder was read with words that are those for a file: then only the text is sure."""
+        return (
+            isinstance(operation, op.ReadFile)
+            and isinstance(outcome, out.TextOutcome)
+            and relative(operation.path) in self.paths - set(self.files)
+        )
 
     def knows_path(self, path: str) -> bool:
         """Whether a path is in the project, or is one that the script names."""
@@ -287,11 +300,13 @@ def compare_result(scripted: dict[str, Any], answered: Answered, truth: Truth, r
             and result.native
             and result.native.content
             and not is_picture(arguments)
+            and len(outcomes) == 1  # one list for several patterns does not say which file is of which
+            and not truth.is_folder_as_file(operation, outcome)
             and "characters cut …]" not in text
         ):
             holds = isinstance(outcome, (*allowed, out.Failure, out.UnknownOutcome)) or is_bare(arguments, text)
             compared.fact("typed", holds=holds, what=shown)
-        for what, holds in claims(operation, outcome, truth):
+        for what, holds in () if is_picture(arguments) else claims(operation, outcome, truth):
             compared.fact(what, holds=holds, what=shown)
     if wanted is not None and wanted.kind.startswith("server") and not is_refused(outcomes):
         means = answered.called.call.operations
@@ -303,7 +318,7 @@ def compare_result(scripted: dict[str, Any], answered: Answered, truth: Truth, r
         for outcome in outcomes[:1]:
             if isinstance(outcome, out.Failure) and outcome.kind in ("unknown_tool", "denied", "invalid_arguments"):
                 compared.fact("refused", holds=bool(text) or result.native is None, what=shown)
-            else:
+            elif not isinstance(answered.called.call.operations[0], op.SteerClient):  # whose results have no form
                 compared.fact(wanted.kind, holds=wanted.holds(outcome, text), what=shown)
 
 
@@ -315,7 +330,7 @@ def is_bare(arguments: Any, text: str) -> bool:
     """A search without numbers gives lines that nothing tells apart from those around them; a notebook is told as a
     text of the client's own."""
     said = json.dumps(arguments)
-    return '"-n": false' in said or ".ipynb" in said or "│----" in text
+    return '"-n": false' in said or ".ipynb" in said or "│----" in text or "was saved to the file system" in text
 
 
 def is_picture(arguments: Any) -> bool:
@@ -348,7 +363,8 @@ def claims(operation: op.Operation, outcome: Outcome, truth: Truth) -> Iterator[
         case out.PathsOutcome():
             base = getattr(operation, "path", None) or ""
             for path in outcome.paths:
-                yield "path", truth.knows_path(path) or truth.knows_path(f"{base.rstrip('/')}/{path}")
+                below = f"{base.rstrip('/')}/{path.removeprefix('./')}"
+                yield "path", truth.knows_path(path) or truth.knows_path(below)
         case out.MatchesOutcome():
             base = getattr(operation, "path", None) or ""
             for match in outcome.matches:
@@ -380,7 +396,8 @@ def expected(name: str, arguments: Any) -> Wanted | None:
     short = re.split(r"__|0mcp0|[-_.]", name)[-1]
     if isinstance(arguments, dict) and isinstance(arguments.get("tool_name"), str):
         short = arguments["tool_name"]
-    if name in ("exec", "tool_call", "tool_search"):  # programs and wrappers: what they call is compared by itself
+    # Programs and wrappers: what they call is compared by itself.
+    if name in ("exec", "tool_call", "tool_search", "run_typescript"):
         return None
     if name.startswith("no_such") or name == "NoSuchTool":
         return Wanted("unknown tool", is_unknown_tool)
@@ -522,11 +539,22 @@ def compare_tokens(session: Scripted, events: list[AnyEvent], raw: str, compared
         # The server counts half of a prompt as cached, or 12 tokens as new and 200 as written to the cache. A client
         # that counts a session alone gives the sum of its replies.
         replies = written // 200 if written else len(answers) if usage.output_tokens > max(allowed) else 1
+        if f"{usage.output_tokens} received" in raw:  # aider writes down what it reckoned itself
+            compared.fact("reckoned tokens", holds=f"{fresh} sent" in raw.replace(",", ""), what=f"{usage}")
+            continue
         holds = usage.output_tokens in allowed | {1} or (replies > 1 and usage.output_tokens % 10 == 0)
         compared.fact("output tokens", holds=holds, what=f"{usage} {sorted(allowed)}")
         holds = abs(cached - fresh) <= replies + 1 or (fresh, written) == (12 * replies, 200 * replies)
+        holds = holds or (written == 0 and fresh == 212 * replies)  # new and written ones, counted as one
         told = any(answer.get("in") or answer.get("cached") for answer in session.answers)
+        if usage.cached_read_tokens is None and CACHED.search(raw) is None:
+            compared.not_logged["cached tokens"] += 1
+            continue
         compared.fact("input tokens", holds=holds or told or fresh in (0, 12), what=f"{usage}")
+
+
+CACHED = re.compile(r'(?i)"\w*(?:cache\w*read|cached)\w*": ?[1-9]')
+"""A count of tokens that were read from a cache."""
 
 
 def spawned_threads(session: Scripted) -> list[str]:

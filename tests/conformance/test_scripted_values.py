@@ -12,11 +12,11 @@ from functools import cache
 import pytest
 
 from tests.conformance import scripted_truth as truth
-from tests.conformance.scripted_sessions import CLIENTS, ROOTS, sessions
+from tests.conformance.scripted_sessions import CLIENTS, LATER_CLIENTS, ROOTS, sessions
 
 SESSIONS = {
     f"{session.client}/{session.name}": (session, format)
-    for client, format in CLIENTS.items()
+    for client, format in {**CLIENTS, **LATER_CLIENTS}.items()
     for session in sessions(client, format, ROOTS)
 }
 
@@ -36,5 +36,6 @@ def test_how_much_is_compared() -> None:
     held: Counter[str] = Counter()
     for key in SESSIONS:
         held += compared(key).held
-    assert sum(held.values()) >= 16_000
-    assert min(held.values()) >= 4, held
+    assert sum(held.values()) >= 18_800
+    few = {"reckoned tokens"}  # one client counts tokens itself, in one session
+    assert min(count for kind, count in held.items() if kind not in few) >= 4, held

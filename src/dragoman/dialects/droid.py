@@ -289,8 +289,10 @@ class Glob(Spelling[op.FindFiles]):
     results = one_of(words(out.PathsOutcome, "{paths}", paths=lines(empty="No files found")))
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
-        """One list for all patterns: which file is of which is not said."""
+        """One list for all patterns: which file is of which is not said, so of several it stays text."""
         found = self.to_outcome(operations[0], native)
+        if len(operations) > 1 and isinstance(found, out.PathsOutcome) and found.paths:
+            found = out.TextOutcome(text_of(native.content))
         return (found,) * len(operations)
 
 

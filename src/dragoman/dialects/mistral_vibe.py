@@ -12,10 +12,11 @@ from typing import Any, Literal
 import msgspec
 
 from dragoman.model import operations as op, outcomes as out
+from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import read_json
 
 from .base.conversions import FROM_ZERO, WHOLE_SECONDS
-from .base.default_words import FailuresInWords
+from .base.default_words import FailuresInWords, text_of
 from .base.dialect import Dialect, Steer
 from .base.mcp_names import McpNames
 from .base.spelling import Spelling, means, native_only
@@ -57,6 +58,15 @@ FILES = one_of(
 )
 
 
+_NAME = re.compile(r"[\w.+@-]+/?")
+
+
+def _may_be_folder(outcome: out.FileOutcome) -> bool:
+    """Whether a path without an ending was read, and every line of it is a name."""
+    lines = outcome.text.splitlines()
+    return "." not in outcome.path.rsplit("/", 1)[-1] and bool(lines) and all(map(_NAME.fullmatch, lines))
+
+
 class ReadFile(Spelling[op.ReadFile]):
     """Read a text file, or `limit` of its lines after the first `offset`; a folder gives its entries."""
 
@@ -70,6 +80,14 @@ class ReadFile(Spelling[op.ReadFile]):
     def to_operations(self) -> tuple[op.Operation, ...]:
         first = None if self.offset is None else self.offset + 1
         return (op.ReadFile(self.path, first, None if self.limit is None else (first or 1) + self.limit - 1),)
+
+    def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
+        """A file; what may as well be the entries of a folder, which are told in the same words, stays text."""
+        found = super().to_outcomes(operations, native)
+        (first, *_) = found
+        if isinstance(first, out.FileOutcome) and _may_be_folder(first):
+            return (out.TextOutcome(text_of(native.content)),) * len(found)
+        return found
 
     @classmethod
     def from_operation(cls, operation: op.ReadFile) -> ReadFile | None:

@@ -32,7 +32,7 @@ from .availability import (
     run_by,
 )
 from .default_words import PLAIN_FAILURES, tell_all, text_of, understand
-from .doubt import LISTINGS, is_doubtful
+from .doubt import DOUBTED, is_doubtful
 from .fidelity import Fidelity, field_rows, result_rows
 from .mcp_names import McpNames, Servers
 from .provider_rows import ProviderRow
@@ -624,7 +624,7 @@ class Dialect:
         try:
             result = self._read_result(call, native, said)
             for outcome in result.outcomes:
-                if type(outcome) in LISTINGS and is_doubtful(outcome):
+                if type(outcome) in DOUBTED and is_doubtful(outcome):
                     doubted = TextOutcome(text_of(native.content))
                     return Result(native.call_id, (doubted,) * len(result.outcomes), native=native)
             return result

@@ -1,4 +1,4 @@
-"""Doubt about listings: a sentence where names should be is a message, not a name.
+"""Doubt about listings and files: a sentence where names should be is a message, and cells in tags are no notebook.
 
 Tools that print bare names give no sign by which their output is known, so a reader of theirs takes any text for names.
 What a version nobody has seen says instead ("Directory does not exist: nope") is told from them here, for all readers:
@@ -11,8 +11,10 @@ import re
 
 from dragoman.model import outcomes as out
 
-LISTINGS = frozenset({out.DirectoryOutcome, out.PathsOutcome, out.MatchesOutcome})
-"""Outcomes that are lists of names."""
+DOUBTED = frozenset({out.DirectoryOutcome, out.PathsOutcome, out.MatchesOutcome, out.FileOutcome})
+"""Outcomes that are lists of names, or the text of a file."""
+_CELL = re.compile(r"<(?:markdown|code|raw)_cell\b")
+"""How a client tells of a notebook (Kilo 7.7.7), which is JSON."""
 
 _TELLING = re.compile(
     r"\b(?:not|no|cannot|could|can't|does|doesn't|exists?|found|failed|error|denied|was|were|is|are|please|successfully"
@@ -33,8 +35,10 @@ def is_sentence(name: str) -> bool:
 
 
 def is_doubtful(outcome: out.Outcome) -> bool:
-    """Whether a list of names begins with a sentence."""
+    """Whether a list of names begins with a sentence, or a notebook with a cell in a client's own words."""
     match outcome:
+        case out.FileOutcome(path=path, text=text):
+            return path.endswith(".ipynb") and _CELL.match(text) is not None
         case out.DirectoryOutcome(entries=(first, *_)):
             return is_sentence(first.path)
         case out.PathsOutcome(paths=(first, *_)):
