@@ -48,7 +48,7 @@ COMMANDS = {
     "models": "List the models of providers, with window and prices.",
     "pack": "Hand over recent sessions, in a page of Markdown.",
     "plugins": "List tools, dialects, APIs and all else, with their origin.",
-    "policy": "Show what your rules decide about a command.",
+    "policy": "See what your rules decide, and learn new ones.",
     "port": "Write a session for another client, to resume it there.",
     "projects": "List the projects of recorded sessions, worktrees together.",
     "query": "Ask recorded sessions in SQL.",

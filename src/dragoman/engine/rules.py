@@ -254,7 +254,7 @@ class Case:
             return False
         if rule.agent is not None and not fnmatchcase(self._agent or "", rule.agent):
             return False
-        if rule.server is not None and not fnmatchcase(self._server or "", rule.server):
+        if rule.server is not None and (self._server is None or not fnmatchcase(self._server, rule.server)):
             return False
         covers = all if rule.verdict == "allow" else any
         if rule.path is not None and not self._paths_fit(rule.path, covers):

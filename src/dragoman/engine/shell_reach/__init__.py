@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dragoman.engine.command_lines import read_command_line as read_command_line
+
 from .folder import Folder as Folder
 from .line_effects import Effect as Effect
 from .reach import Reach as Reach, reach_of as reach_of

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         switched_off as switched_off,
         tried as tried,
     )
+    from .learning import RISKS as RISKS, as_toml as as_toml, learned as learned
     from .recording import record as record
 else:
     __all__, __getattr__ = door(
@@ -47,5 +48,6 @@ else:
             "explaining": ("Explained", "explained"),
             "deciding": ("Rules", "decide", "rules_of"),
             "recording": ("record",),
+            "learning": ("RISKS", "as_toml", "learned"),
         },
     )
