@@ -267,9 +267,16 @@ PRICES: Final[tuple[Price, ...]] = (
         ("gpt-6-luna", "2026-09-22", "0.20", "0.02", "0.25", "0.75", "272000"),
         ("gpt-6.1-sol", "2026-09-29", "2", "0.10", "2.50", "10", "0"),
         ("gpt-6.1-sol", "2026-09-29", "4", "0.20", "5", "15", "272000"),
+    ),
+    *_rows(
+        "OpenAI, embeddings: lists that quote its model pages (tokenprice.fyi, aicost.tools), read on 17 November 2026",
         ("text-embedding-ada-002", "2023-06-13", "0.10", "-", "-", "0", "0"),
         ("text-embedding-3-small", "2024-01-25", "0.02", "-", "-", "0", "0"),
         ("text-embedding-3-large", "2024-01-25", "0.13", "-", "-", "0", "0"),
+    ),
+    *_rows(
+        "Google, embeddings: its announcement as quoted in simonw/llm-gemini#102, and OpenRouter's list",
+        ("gemini-embedding-001", "2025-07-14", "0.15", "-", "-", "0", "0"),
     ),
     *_rows(
         "Google, text: third-party lists that quote its page, and common knowledge",
@@ -283,7 +290,6 @@ PRICES: Final[tuple[Price, ...]] = (
         ("gemini-2.5-flash", "2025-11-24", "0.30", "0.03", "-", "2.50", "0"),
         ("gemini-2.5-flash-lite", "2025-07-22", "0.10", "-", "-", "0.40", "0"),
         ("gemini-2.5-flash-lite", "2025-11-24", "0.10", "0.01", "-", "0.40", "0"),
-        ("gemini-embedding-001", "2025-07-14", "0.15", "-", "-", "0", "0"),
         ("gemini-3-pro-preview", "2025-11-18", "2", "-", "-", "12", "0"),
         ("gemini-3-pro-preview", "2025-11-18", "4", "-", "-", "18", "200000"),
         ("gemini-3-flash-preview", "2025-12-17", "0.50", "0.05", "-", "3", "0"),
