@@ -53,6 +53,7 @@ def _outcomes_of(operation: op.Operation) -> st.SearchStrategy[out.Outcome]:
             op.WriteFile()
             | op.EditFile()
             | op.InsertText()
+            | op.ReplaceLines()
             | op.DeleteFile()
             | op.MoveFile()
             | op.UndoEdit()

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from dragoman.errors import ToolError
 from dragoman.model import operations as op
 from dragoman.model.outcomes import ChangesOutcome
+from dragoman.tools.workspace.line_marks import line_name
 from dragoman.tools.workspace.workspace import Workspace
 from tests.examples import examples
 from tests.tools.workspaces import KINDS, failure, files, in_memory, on_disk, told
@@ -432,6 +433,10 @@ def test_a_folder_stays_when_its_last_file_goes(kind: str) -> None:
         (op.InsertText("there", 4, "x"), "invalid_arguments", "no_line"),
         (op.InsertText("there", -1, "x"), "invalid_arguments", "no_line"),
         (op.InsertText("there", 1, ""), "invalid_arguments", None),
+        (op.ReplaceLines("there", "1", "x"), "invalid_arguments", "no_line"),
+        (op.ReplaceLines("there", "1:zzz", "x"), "invalid_arguments", "no_line"),
+        (op.ReplaceLines("there", line_name(1, "another"), "x"), "failed", "no_match"),
+        (op.ReplaceLines("there", "99:000", "x"), "failed", "no_match"),
         (op.EditNotebook("there", "x"), "failed", "not_a_notebook"),
         (op.ReadFile("there"), "invalid_arguments", None),
     ],

@@ -557,7 +557,7 @@ def _changes_files(tool: Tool) -> bool:
     return tool.operation in _CHANGES and is_standard(tool)
 
 
-_CHANGES = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile)
+_CHANGES = (op.WriteFile, op.EditFile, op.InsertText, op.ReplaceLines, op.DeleteFile, op.MoveFile)
 
 
 async def _as_one(operations: tuple[op.Operation, ...], context: Context) -> tuple[out.Outcome, ...]:

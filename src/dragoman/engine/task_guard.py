@@ -181,7 +181,9 @@ class TaskGuard:
                 self._denied |= outcome.kind == "denied"
             else:
                 self._elsewhere |= operation.kind in _UNKNOWN
-            if isinstance(operation, op.EditFile | op.InsertText) and isinstance(outcome, out.ChangesOutcome):
+            if isinstance(operation, op.EditFile | op.InsertText | op.ReplaceLines) and isinstance(
+                outcome, out.ChangesOutcome
+            ):
                 self._edited |= {change.path for change in outcome.changes if change.kind == "modified"}
             if isinstance(operation, op.RunCommand) and isinstance(outcome, out.CommandOutcome):
                 self._ran.append((self._version, Ran(operation.command, outcome.exit_code)))

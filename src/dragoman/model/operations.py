@@ -156,6 +156,20 @@ class InsertText(Writing, frozen=True):
     text: str
 
 
+class ReplaceLines(Writing, frozen=True):
+    """Replace lines named by number and mark (`12:3fa`): `first` to `last`, or `first` alone; no `text` deletes."""
+
+    unspoken = "lines are replaced by giving their text"
+    tool_module = "tools.files"
+    in_short = "replace lines {first} to {last} of {path}"
+    effects = Effects.of("path first last text", path="path")
+
+    path: str
+    first: str
+    text: str
+    last: str | None = None
+
+
 class DeleteFile(Writing, frozen=True):
     """Delete a file."""
 

@@ -423,6 +423,7 @@ view_image = Tool.from_operation(op.ViewImage, _view_image, name="view_image", r
 write_file = Tool.from_operation(op.WriteFile, _change, name="write_file")
 edit_file = Tool.from_operation(op.EditFile, _change, name="edit_file")
 insert_text = Tool.from_operation(op.InsertText, _change, name="insert_text")
+replace_lines = Tool.from_operation(op.ReplaceLines, _change, name="replace_lines")
 delete_file = Tool.from_operation(op.DeleteFile, _change, name="delete_file")
 move_file = Tool.from_operation(op.MoveFile, _change, name="move_file")
 undo_edit = Tool.from_operation(op.UndoEdit, _undo, name="undo_edit")

@@ -108,6 +108,7 @@ _IN_DIFF: Final[dict[type[op.Operation], tuple[str, ...]]] = {
     op.WriteFile: ("content",),
     op.EditFile: ("edits",),
     op.InsertText: ("text",),
+    op.ReplaceLines: ("text",),
     op.EditNotebook: ("source",),
 }
 """Fields whose whole effect is in the difference between a file before and after."""

@@ -160,6 +160,7 @@ def plain_outcomes(operation: op.Operation) -> list[out.Outcome]:
             op.WriteFile()
             | op.EditFile()
             | op.InsertText()
+            | op.ReplaceLines()
             | op.DeleteFile()
             | op.MoveFile()
             | op.UndoEdit()

@@ -141,7 +141,7 @@ def _shown(operation: op.Operation, path: str) -> str | None:
             # Where in the file the edit was is not known: the heads with line numbers would be wrong.
             lines = [line for one in pieces for mark, line in marked_lines(one.get("diff") or "") if mark in "+- "]
             return "\n".join(lines) or None
-        case op.InsertText():
+        case op.InsertText() | op.ReplaceLines():
             return "\n".join(f"+{line}" for line in operation.text.splitlines())
     return None
 

@@ -325,7 +325,10 @@ def _asked(call: Call, outcomes: Iterable[out.Outcome]) -> Iterator[Block]:
                 yield Block("diff", edits, operation.path)
             case op.InsertText() if not shown:
                 yield Block("diff", _prefixed("+", operation.text), f"{operation.path}, after line {operation.line}")
-            case op.WriteFile() | op.EditFile() | op.InsertText():
+            case op.ReplaceLines() if not shown:
+                lines = operation.first if operation.last is None else f"{operation.first} to {operation.last}"
+                yield Block("diff", _prefixed("+", operation.text), f"{operation.path}, in place of {lines}")
+            case op.WriteFile() | op.EditFile() | op.InsertText() | op.ReplaceLines():
                 pass
             case _:
                 plain = True

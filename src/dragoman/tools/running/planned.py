@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from dragoman.tools.workspace.transaction_plan import FileChange
     from dragoman.tools.workspace.workspace import Workspace
 
-_DRAFTED: Final = (op.WriteFile, op.EditFile, op.InsertText, op.DeleteFile, op.MoveFile, op.EditNotebook)
+_DRAFTED: Final = (
+    op.WriteFile,
+    op.EditFile,
+    op.InsertText,
+    op.ReplaceLines,
+    op.DeleteFile,
+    op.MoveFile,
+    op.EditNotebook,
+)
 
 
 def planned_changes(

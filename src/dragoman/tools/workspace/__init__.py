@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .diff import difference as difference, marked_lines as marked_lines
     from .edits import edited as edited
     from .journal import Journal as Journal
+    from .line_marks import with_line_names as with_line_names
     from .media import media_kind as media_kind
     from .snapshot import Snapshot as Snapshot
     from .transaction_plan import FileChange as FileChange
@@ -22,6 +23,7 @@ else:
             "diff": ("difference", "marked_lines"),
             "edits": ("edited",),
             "journal": ("Journal",),
+            "line_marks": ("with_line_names",),
             "media": ("media_kind",),
             "snapshot": ("Snapshot",),
             "transaction_plan": ("FileChange",),

@@ -16,12 +16,13 @@ from typing import NoReturn
 
 from dragoman.errors import ToolError
 from dragoman.model.edit_rules import EXACT, EditRules
-from dragoman.model.operations import Edit
+from dragoman.model.operations import Edit, ReplaceLines
 
 from .diff import opcodes
 from .edit_search import Place, search
 from .file_lines import LosesText, after_line_end
 from .folding import TYPOGRAPHY, decoded_escapes, folded_text
+from .line_marks import line_name, mark_of, read_line_name
 from .patching import PASSES, patched, trimmed_anchors, whole_lines
 from .text import Document, encoded, printable
 
@@ -132,6 +133,44 @@ def inserted(data: bytes, line: int, text: str, path: str) -> bytes:
     with _last_line_ended(document):
         document.splice([_Lines(document.text).span(line, line, new)])
     return document.encode()
+
+
+def with_lines_replaced(data: bytes, operation: ReplaceLines) -> bytes:
+    """The file with other lines in the place of those that are named by their numbers and marks."""
+    document = Document.of(data, operation.path)
+    lines = _Lines(document.text).lines
+    first = _named_line(lines, operation.first, operation.path)
+    last = first if operation.last is None else _named_line(lines, operation.last, operation.path)
+    if last < first:
+        raise ToolError(
+            f"line {operation.last} comes before line {operation.first}; give the first line first",
+            kind="invalid_arguments",
+            details={"reason": "no_line", "path": operation.path},
+        )
+    encoded(operation.text)
+    with _last_line_ended(document):
+        document.splice([_Lines(document.text).span(first - 1, last, whole_lines(operation.text))])
+    return document.encode()
+
+
+def _named_line(lines: Sequence[str], name: str, path: str) -> int:
+    """The number of a line, whose mark must still be the one that was given."""
+    named = read_line_name(name)
+    if named is None:
+        raise ToolError(
+            f'"{name}" names no line; give its number and its mark as the file shows them, for example 12:3fa',
+            kind="invalid_arguments",
+            details={"reason": "no_line", "path": path},
+        )
+    number, mark = named
+    if 1 <= number <= len(lines) and mark_of(lines[number - 1]) == mark:
+        return number
+    elsewhere = [line_name(place, line) for place, line in enumerate(lines, 1) if mark_of(line) == mark][:3]
+    hint = f"; the mark {mark} is now at {', '.join(elsewhere)}" if elsewhere else ""
+    raise ToolError(
+        f'line {name} of "{path}" is not as it was{hint}: read the file again ("{path}" is unchanged)',
+        details={"reason": "no_match", "path": path},
+    )
 
 
 class _Lines:

@@ -107,6 +107,8 @@ class Draft:
                 return self.edit(operation)
             case op.InsertText():
                 return self.insert(operation)
+            case op.ReplaceLines():
+                return self.replace_lines(operation)
             case op.DeleteFile():
                 return self.remove(operation)
             case op.MoveFile():
@@ -301,6 +303,15 @@ class Draft:
         target = self.resolve(operation.path)
         before = self.content(target, "edited")
         after = inserted(before, operation.line, operation.text, operation.path)
+        self.put(target, after)
+        return self._changed(target, before, after)
+
+    def replace_lines(self, operation: op.ReplaceLines) -> Change:
+        from .edits import with_lines_replaced
+
+        target = self.resolve(operation.path)
+        before = self.content(target, "edited")
+        after = with_lines_replaced(before, operation)
         self.put(target, after)
         return self._changed(target, before, after)
 
