@@ -937,3 +937,13 @@ def test_lines_around_a_match_may_have_a_part_of_its_path() -> None:
     assert understood(*call, "\n".join(lines)) == out.MatchesOutcome(
         (out.Match("/p/src/a.py", 2, "y", ("x",), ("z",)), out.Match("/p/b.py", 5, "q", after=("r",)))
     )
+
+
+def test_lines_around_matches_in_files_of_one_name_belong_to_their_own_file() -> None:
+    call = ("Grep", {"pattern": "q|y", "output_mode": "content", "-n": True, "-C": 1})
+    lines = ["src/a.py:2:y", "/p/src/a.py-3-z", "--", "lib/a.py:5:q", "/p/lib/a.py-6-r"]
+    assert understood(*call, "\n".join(lines)) == out.MatchesOutcome(
+        (out.Match("src/a.py", 2, "y", after=("z",)), out.Match("lib/a.py", 5, "q", after=("r",)))
+    )
+    unclear = ["src/a.py:2:y", "a.py-3-z", "--", "lib/a.py:5:q"]
+    assert isinstance(understood(*call, "\n".join(unclear)), out.TextOutcome)

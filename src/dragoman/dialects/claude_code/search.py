@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -183,11 +184,11 @@ def _of_one_file(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | Non
 
 def _with_paths(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | None:
     matched = [re.fullmatch(r"(.+?):(\d+):(.*)", line) for line in lines]
-    whole = {name: path for path in {one[1] for one in matched if one is not None} for name in _names(path)}
+    whole = _whole_paths({one[1] for one in matched if one is not None})
     paths = sorted(whole, key=len, reverse=True)
     # Only a file with a match has lines around it. 2.1.15 wrote its whole path there, and not at the match; others have
     # the whole path at the match, and a part of it around it.
-    around = re.compile(rf"(?:.*/)?({'|'.join(map(re.escape, paths))})-(\d+)-(.*)") if paths else None
+    around = re.compile(rf"(?:.*?/)??({'|'.join(map(re.escape, paths))})-(\d+)-(.*)") if paths else None
     read: list[MatchLine | None] = []
     for line, one in zip(lines, matched, strict=True):
         beside = None if around is None or one is not None else around.fullmatch(line)
@@ -199,6 +200,17 @@ def _with_paths(path: str, lines: Sequence[str]) -> tuple[out.Match, ...] | None
             None if found is None or path_of is None else MatchLine(path_of, int(found[2]), one is not None, found[3])
         )
     return matches_in(read)
+
+
+def _whole_paths(paths: set[str]) -> dict[str, str]:
+    """Each path by itself and by every part that it alone ends with: a part that two of them end with names neither."""
+    named: dict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        for name in _names(path):
+            named[name].add(path)
+    return {name: path for name, ends in named.items() if len(ends) == 1 for path in ends} | {
+        path: path for path in paths
+    }
 
 
 def _names(path: str) -> list[str]:
