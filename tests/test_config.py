@@ -416,7 +416,7 @@ def types_in(hint: Any) -> set[Any]:
 # What can hold anything must be of a kind that assumes the worst of it.
 KINDS_OF_TYPE: dict[Any, set[Kind]] = {
     Path: {Kind.PATH, Kind.CODE, Kind.STORAGE, Kind.RESTRICTIONS, Kind.EXEMPTIONS},
-    Secret: {Kind.SECRET, Kind.COMMAND},
+    Secret: {Kind.SECRET, Kind.COMMAND, Kind.STORAGE},
     Any: {Kind.OPTIONS},
     str: {
         *(Kind.NAME, Kind.MODEL, Kind.ADDRESS, Kind.SECRET, Kind.COMMAND),
@@ -424,7 +424,7 @@ KINDS_OF_TYPE: dict[Any, set[Kind]] = {
     },
     int: {Kind.LIMIT, Kind.RELAY},
     float: {Kind.LIMIT},
-    bool: {Kind.CHOICE, Kind.GUARD, Kind.BOOKKEEPING, Kind.TRUST, Kind.ENFORCEMENT},
+    bool: {Kind.CHOICE, Kind.GUARD, Kind.BOOKKEEPING, Kind.TRUST, Kind.ENFORCEMENT, Kind.STORAGE},
 }
 
 

@@ -295,9 +295,8 @@ PRICES: Final[tuple[Price, ...]] = (
         ("gemini-3-flash-preview", "2025-12-17", "0.50", "0.05", "-", "3", "0"),
         ("gemini-3.1-pro-preview", "2026-02-19", "2", "0.20", "-", "12", "0"),
         ("gemini-3.1-pro-preview", "2026-02-19", "4", "0.40", "-", "18", "200000"),
-        # The days these two came out are not known to us; the second is reduced until the end of 2026.
+        # The days these two came out are not known to us; the second is announced as reduced until the end of 2026.
         ("gemini-3.5-flash", "2026-05-01", "1.50", "0.15", "-", "9", "0"),
         ("gemini-3.8-flash", "2026-09-01", "0.75", "0.075", "-", "3.75", "0"),
-        ("gemini-3.8-flash", "2027-01-01", "1.50", "0.15", "-", "7.50", "0"),
     ),
 )
