@@ -11,6 +11,7 @@ Rules:
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 import sqlite3
@@ -181,7 +182,7 @@ class Archive:
         return True
 
     def _newest(self, path: str) -> KeptLog | None:
-        return next((one for one in self.logs("logs.path = ?", (path,)) if one.is_newest), None)
+        return next((one for one in self.logs("logs.path = ?", (_stored(path),)) if one.is_newest), None)
 
     def _store(
         self,
@@ -196,12 +197,12 @@ class Archive:
         database.execute(
             "INSERT INTO logs(path, format, home) VALUES (?, ?, ?)"
             " ON CONFLICT(path) DO UPDATE SET format = excluded.format, home = excluded.home",
-            (path, format, None if home is None else os.fspath(home)),
+            (_stored(path), format, None if home is None else _stored(os.fspath(home))),
         )
-        (log,) = database.execute("SELECT id FROM logs WHERE path = ?", (path,)).fetchone()
+        (log,) = database.execute("SELECT id FROM logs WHERE path = ?", (_stored(path),)).fetchone()
         added = database.execute(
             "INSERT INTO versions(log, kept, sessions) VALUES (?, ?, ?)",
-            (log, time.time(), msgspec.json.encode(sessions).decode()),
+            (log, time.time(), json.dumps(sessions)),
         )
         version = int(added.lastrowid or 0)
         size = sum(self._store_file(version, one) for one in files)
@@ -211,7 +212,9 @@ class Archive:
     def _store_file(self, version: int, path: Path) -> int:
         database = self._database
         _, modified = _facts(path)
-        row = database.execute("INSERT INTO files VALUES (NULL, ?, ?, 0, ?, '')", (version, os.fspath(path), modified))
+        row = database.execute(
+            "INSERT INTO files VALUES (NULL, ?, ?, 0, ?, '')", (version, _stored(os.fspath(path)), modified)
+        )
         file, whole, size = int(row.lastrowid or 0), hashlib.sha256(), 0
         with path.open("rb") as source:
             for place, data in enumerate(iter(lambda: source.read(_PIECE), b"")):
@@ -261,11 +264,11 @@ class Archive:
         return [
             KeptLog(
                 version,
-                path,
+                os.fsdecode(path),
                 format,
-                home,
+                None if home is None else os.fsdecode(home),
                 kept,
-                tuple(msgspec.json.decode(sessions)),
+                tuple(json.loads(sessions)),
                 self._files(version),
                 bool(is_newest),
             )
@@ -276,13 +279,14 @@ class Archive:
         rows = self._database.execute(
             "SELECT id, path, size, modified, digest FROM files WHERE version = ? ORDER BY id", (version,)
         )
-        return tuple(KeptFile(*row) for row in rows)
+        return tuple(KeptFile(id, os.fsdecode(path), *facts) for id, path, *facts in rows)
 
     def paths(self) -> list[tuple[str, int]]:
         """The path of every log, with its newest version: what is asked each time sessions are listed."""
-        return self._database.execute(
+        rows = self._database.execute(
             "SELECT path, max(versions.id) FROM logs JOIN versions ON versions.log = logs.id GROUP BY logs.id"
-        ).fetchall()
+        )
+        return [(os.fsdecode(path), version) for path, version in rows]
 
     def log(self, version: int) -> KeptLog:
         """One version."""
@@ -305,7 +309,7 @@ class Archive:
     def totals(self) -> Totals:
         """How much there is."""
         ask = self._database.execute
-        sessions = {id for (text,) in ask("SELECT sessions FROM versions") for id in msgspec.json.decode(text)}
+        sessions = {id for (text,) in ask("SELECT sessions FROM versions") for id in json.loads(text)}
         return Totals(
             logs=ask("SELECT count(*) FROM logs").fetchone()[0],
             versions=ask("SELECT count(*) FROM versions").fetchone()[0],
@@ -375,7 +379,9 @@ class Archive:
         with self._writing():
             self._remove(versions)
             self._database.execute("DELETE FROM logs WHERE id NOT IN (SELECT log FROM versions)")
-            self._database.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", [(one,) for one in sessions])
+            self._database.executemany(
+                "INSERT OR IGNORE INTO forgotten VALUES (?)", [(_stored(one),) for one in sessions]
+            )
         try:
             self._database.execute("VACUUM")
         except sqlite3.Error as error:
@@ -383,12 +389,21 @@ class Archive:
 
     def forgotten(self) -> set[str]:
         """The sessions that are not kept again."""
-        return {session for (session,) in self._database.execute("SELECT session FROM forgotten")}
+        return {os.fsdecode(session) for (session,) in self._database.execute("SELECT session FROM forgotten")}
 
     def remember(self, sessions: Iterable[str]) -> None:
         """Lets sessions be kept again."""
         with self._writing():
-            self._database.executemany("DELETE FROM forgotten WHERE session = ?", [(one,) for one in sessions])
+            self._database.executemany("DELETE FROM forgotten WHERE session = ?", [(_stored(one),) for one in sessions])
+
+
+def _stored(name: str) -> str | bytes:
+    """A path or an id as SQLite keeps it: as text, or as the bytes of a name that is not UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return name.encode("utf-8", "surrogateescape")
+    return name
 
 
 def _facts(path: Path) -> tuple[int, int]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
+import select
 import sys
 import time
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 FILE: Final = "usage-line.json"
 _LOCK: Final = "usage-line.lock"
@@ -87,18 +87,17 @@ def asked_on_input() -> dict[str, Any]:
     if sys.stdin is None or sys.stdin.isatty():
         return {}
 
-    def late(*_: object) -> NoReturn:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
+    said = b""
+    until = time.monotonic() + _PATIENCE
     try:
-        found = json.loads(sys.stdin.buffer.read(_LONGEST) or b"{}")
-    except (TimeoutError, ValueError, OSError):
+        file = sys.stdin.fileno()
+        while len(said) < _LONGEST and select.select([file], [], [], max(0, until - time.monotonic()))[0]:
+            if not (piece := os.read(file, _LONGEST - len(said))):
+                break
+            said += piece
+        found = json.loads(said or b"{}")
+    except (ValueError, OSError):
         return {}
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     return found if isinstance(found, dict) else {}
 
 
