@@ -64,17 +64,14 @@ MASKS = (
     Mask("gemini-cli,qwen-code", r"(?<= of )260[01](?= total lines)", "it counts an empty line after the last newline"),
     Mask("gemini-cli", r"Action: [^\n]*\n", PROSE),
     Mask("qwen-code", r"\n(Background PIDs|Process Group PGID): [^\n]*", CHANCE),
-    Mask("qwen-code", r" Showing lines \d+-\d+ of \d+ from the edited file:.*", SNIPPET),
     Mask("qwen-code", r"(?<=cell)( \S+)?\.(\n\nUpdated source:.*)?$", SNIPPET, "."),
     Mask("copilot", r"<(shellId: \d+|command) completed", CHANCE),
     Mask("claude-code", r"(?<=updated\.) Here's the result of.*|(?<=updated) successfully", SNIPPET),
-    Mask("claude-code", r" \(file state is current[^)]*\)", PROSE),
     Mask("claude-code", r"\n*<system-reminder>.*", PROSE),
     Mask("claude-code", r"(?:^|(?<=\n)) *(\d+)[→\t]", NEWEST, r"\1 "),
     Mask("claude-code", r"ID: \w+\b\.?( Output is being written to: .*)?", CHANCE),
     Mask("claude-code", r" of '[^']*' were successfully replaced with '[^']*'\.| were successfully replaced\.", PROSE),
     Mask("cline", r"\\n```diff\\n.*?\\n```| \(\+\d+ -\d+\)", SNIPPET),
-    Mask("continue", r"\nDiff:\n.*", "the same change in another form of diff"),
     Mask("opencode", r"\n*<shell_metadata>.*?</shell_metadata>", "ours says how a command ended, which it leaves out"),
 )
 
@@ -111,7 +108,6 @@ class Reason(msgspec.Struct, frozen=True):
     """Whether it happens only on some machines, or now and then."""
 
 
-READ_FIRST = "it wants a file read before it is changed; ours refuses only when somebody else has changed it meanwhile"
 OUR_WORDS = "a failure is told in our words, which say more"
 NOT_SAID = "its words do not say what kind of failure it was, or whether a file was there"
 STRICT = "it refuses parameters that another version of it takes"
@@ -130,7 +126,6 @@ QUIRK = "it lost a part of the output, or told it twice"
 
 REASONS = (
     # what happened
-    Reason("claude-code,qwen-code", "Edit,Write,edit,write_file", "outcome", "been read", "changes", READ_FIRST),
     Reason("*", "?rep,grep_search,Search,search_codebase", "failure", "^failed$", "^invalid_arguments$", NOT_SAID),
     Reason("qwen-code", "glob,grep_search", "failure", "invalid_arguments", "failed", NOT_SAID),
     Reason("codex", "exec_command", "failure", "failed", "denied", "a folder outside the workspace is denied"),
