@@ -17,6 +17,7 @@ from tests.cli.test_stats import counted_over_export
 from tests.conformance.conftest import SHARED
 from tests.conformance.scripted_sessions import sessions
 from tests.conformance.test_logs_totals import TABLE, UNLOGGED
+from tests.logs.test_stats import BLOCKS, SQL, counted_by
 
 PLACES = ("traces", "traces-wild")
 
@@ -50,24 +51,13 @@ def test_tokens_are_the_logs_own_totals(client: str) -> None:
     assert compared == number
 
 
-SQL = {
-    "tool": "name",
-    "operation": "operation",
-    "client": "sessions.client",
-    "model": "{}.model",
-    "project": "coalesce(repository, project)",
-    "day": "strftime({}.time, '%Y-%m-%d')",
-    "week": "strftime(date_trunc('week', {}.time), '%Y-%m-%d')",
-    "month": "strftime({}.time, '%Y-%m')",
-}
-
-
 @pytest.mark.parametrize("by", BY)
 def test_calls_are_what_sql_counts(query: Query, by: Any) -> None:
     seconds = "coalesce(duration, elapsed)"
-    asked = f"""SELECT {SQL[by].format("calls")}, count(*), count(*) FILTER (status = 'failed'),
+    asked = f"""{BLOCKS} SELECT {SQL[by].format("calls")}, count(*), count(*) FILTER (status = 'failed'),
         count(*) FILTER (status = 'waiting'), count({seconds}), quantile_cont({seconds}, 0.5),
-        quantile_cont({seconds}, 0.9), max({seconds}) FROM calls JOIN sessions USING (session, stream) GROUP BY 1"""
+        quantile_cont({seconds}, 0.9), max({seconds})
+        FROM calls JOIN sessions USING (session, stream) {counted_by(by)} GROUP BY 1"""
     expected = {row[0]: row[1:] for row in query.sql(asked).rows}
     found = {next(iter(one.group.values())): one.calls for one in statistics(query, by=(by,)).groups}
     counted = {name: one for name, one in found.items() if one is not None and one.calls}
