@@ -38,6 +38,10 @@ def versions() -> Iterator[tuple[str, str | None]]:
         yield from ((name, version) for version in dialect.captured)
 
 
+SAYS_IT = {"claude_code", "codex", *("plain", "google", "aider", "amp", "cursor", "swe_agent", "inspect_ai")}
+"""Vocabularies that can leave the sandbox; those that have no words for commands use the plain ones."""
+
+
 @pytest.mark.parametrize("name, version", list(versions()))
 def test_leaving_the_sandbox_is_offered_only_where_that_is_honoured(name: str, version: str | None) -> None:
     dialect = DIALECTS[name].at(version)
@@ -50,7 +54,7 @@ def test_leaving_the_sandbox_is_offered_only_where_that_is_honoured(name: str, v
         before, after = (each.parameters["properties"] for each in (one, other))
         (added,) = after.keys() - before.keys()
         assert "sandbox" in f"{added} {after[added]['description']}".lower()
-    assert bool(more) is (name in {"claude_code", "codex", "plain", "google", "aider"} and _has_it(name, version))
+    assert bool(more) is (name in SAYS_IT and _has_it(name, version))
 
 
 def _has_it(name: str, version: str | None) -> bool:

@@ -252,6 +252,10 @@ async def test_two_vocabularies_of_one_name_need_names_of_their_own(tmp_path: Pa
 
 
 def test_the_vocabulary_of_the_page_is_tried_as_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    exec(program, {"__name__": "page"})
-    assert capsys.readouterr().out == program.splitlines()[-1].removeprefix("# ") + "\n"
+    programs = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert programs
+    for program in programs:
+        exec(program, {"__name__": "page"})
+        shown = re.search(r"(?:^# .*\n)+\Z", program, re.MULTILINE)
+        assert shown is not None
+        assert capsys.readouterr().out.strip() == re.sub(r"^# ", "", shown[0], flags=re.MULTILINE).strip()

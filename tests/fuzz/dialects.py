@@ -49,7 +49,7 @@ def draw_arguments(draw: Draw, name: str) -> tuple[str, Any]:
         call = draw.choice(TEXTS[name])
         text = draw.damaged_text(str(call.arguments))
         return call.name, text if draw.halves else whole(text)
-    if draw.one_in(4):  # of the right names, and of any kind
+    if not CALLS[name] or draw.one_in(4):  # of the right names, and of any kind; some dialects are only read
         tool = draw.choice(list(TOOLS[name].values()))
         return tool.native_name, {key: draw.json() for key in draw.some((*tool.__struct_encode_fields__, "zz"), 6)}
     call = draw.choice(CALLS[name])
@@ -120,6 +120,8 @@ def _results(name: str) -> list[tuple[NativeCall, str, bytes]]:
 
 
 RESULTS = {name: _results(name) for name in NAMES}
+TOLD = tuple(name for name in NAMES if RESULTS[name])
+"""The dialects that say results; some are only read."""
 
 
 def odd_results(name: str) -> list[tuple[NativeCall, str]]:
@@ -148,7 +150,7 @@ RESULT_WORDS = (
 
 def draw_result(draw: Draw) -> tuple[str, str, Any, str, bool | None, Any]:
     draw.halves = draw.one_in(4)
-    name = draw.choice(NAMES)
+    name = draw.choice(TOLD)
     native, content, item = draw.choice(RESULTS[name])
     tool, arguments = (native.name, native.arguments) if not draw.one_in(5) else draw_arguments(draw, name)
     if not draw.one_in(3):

@@ -287,7 +287,7 @@ def test_s4_25_the_edits_of_claude_code_and_gemini_cli_mean_the_same(dialect: st
 @pytest.mark.parametrize("format", sorted(set(FORMATS)))
 def test_s4_26_every_client_has_a_format_and_a_vocabulary(format: str) -> None:
     assert FORMATS[format].name == format
-    assert format == "dragoman" or DIALECTS[format].spellings
+    assert format == "dragoman" or DIALECTS[FORMATS[format].dialect].spellings
 
 
 @pytest.mark.parametrize(

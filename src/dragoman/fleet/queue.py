@@ -25,6 +25,7 @@ TABLES: Final = (
     "start_at DOUBLE PRECISION NOT NULL, every DOUBLE PRECISION, attempts INTEGER NOT NULL, worker TEXT, "
     "decisions TEXT NOT NULL, message TEXT NOT NULL, changed DOUBLE PRECISION NOT NULL)",
     "CREATE INDEX IF NOT EXISTS dragoman_queue_order ON dragoman_queue (state, priority DESC, added, id)",
+    "CREATE INDEX IF NOT EXISTS dragoman_queue_age ON dragoman_queue (added)",
     "CREATE TABLE IF NOT EXISTS dragoman_workers (id TEXT PRIMARY KEY, seen DOUBLE PRECISION NOT NULL)",
 )
 
@@ -63,6 +64,11 @@ class Queue:
     def __init__(self, database: Database) -> None:
         self._database, self.place = database, database.place
         self._now = database.clock
+        # Two entries of one tick of the clock keep their order.
+        self._added = (
+            f"(SELECT CASE WHEN max(added) >= {self._now} THEN max(added) + 0.000001 ELSE {self._now} END "
+            "FROM dragoman_queue)"
+        )
         database.script(TABLES)
 
     # ── for those who have tasks ───────────────────────────────────────────
@@ -74,7 +80,7 @@ class Queue:
         id = uuid.uuid4().hex
         self._database.execute(
             f"INSERT INTO dragoman_queue ({_COLUMNS}) VALUES "
-            f"(?, ?, ?, 'queued', ?, {self._now}, {self._now} + ?, ?, 0, NULL, '[]', '', {self._now})",
+            f"(?, ?, ?, 'queued', ?, {self._added}, {self._now} + ?, ?, 0, NULL, '[]', '', {self._now})",
             *(id, task, folder, priority, after, every),
         )
         return self.entry(id)
@@ -141,7 +147,7 @@ class Queue:
         """The next time of an entry that comes back: counted from when this one was due, and not before now."""
         next_at = entry.start_at + every
         self._database.execute(
-            f"INSERT INTO dragoman_queue ({_COLUMNS}) VALUES (?, ?, ?, 'queued', ?, {self._now}, "
+            f"INSERT INTO dragoman_queue ({_COLUMNS}) VALUES (?, ?, ?, 'queued', ?, {self._added}, "
             f"CASE WHEN ? > {self._now} THEN ? ELSE {self._now} + ? END, ?, 0, NULL, '[]', '', {self._now})",
             *(uuid.uuid4().hex, entry.task, entry.folder, entry.priority, next_at, next_at, every, every),
         )
