@@ -40,7 +40,7 @@ SAID = st.sampled_from(["Tidy it.", "</system-reminder>", "é\u2028x", '{"a": 1}
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[str, Conversation]:
     """What a user and a model said in some vocabulary, with calls and their results."""
-    name = draw(st.sampled_from(DIALECTS.built_in))
+    name = draw(st.sampled_from([name for name, kinds in SPOKEN.items() if kinds]))  # some are only read
     dialect = DIALECTS[name]
     made_by = Provenance("log of a client", model="a-model", dialect=name)
     items: list[object] = [user(draw(SAID))]
