@@ -447,38 +447,48 @@ SELECTIONS: list[dict[str, Any]] = [
 # ── ending ───────────────────────────────────────────────────────────────────
 
 
-def no_children() -> bool:
-    """Whether every process this one started is gone and asked after."""
-    try:
-        return os.waitpid(-1, os.WNOHANG) == (-1, -1)
-    except ChildProcessError:
-        return True
+def children() -> set[str]:
+    """The processes that this one has started and not asked after; those that have ended are among them."""
+    tasks = Path("/proc/self/task").iterdir()
+    return {child for task in tasks for child in (task / "children").read_text().split()}
+
+
+@pytest.fixture
+def left_behind() -> Callable[[], set[str]]:
+    """The processes that a test has started and left; others of this worker may be there before it."""
+    before = children()
+    return lambda: children() - before
 
 
 OPERATIONS = [(search_text, SearchText("o")), (find_files, FindFiles("**")), (list_directory, ListDirectory(depth=9))]
 
 
 @pytest.mark.parametrize("tool, operation", OPERATIONS)
-def test_a_cancelled_call_stops_and_leaves_no_process(tool: Callable[..., Any], operation: Operation) -> None:
+def test_a_cancelled_call_stops_and_leaves_no_process(
+    tool: Callable[..., Any], operation: Operation, left_behind: Callable[[], set[str]]
+) -> None:
     cancellation = Cancellation()
     cancellation.cancel("enough")
     context = Context(workspace=filled(MemoryWorkspace()), cancellation=cancellation)
     error = failure(lambda: tool(operation, context))
     assert (error.kind, error.message) == ("cancelled", "enough")
-    assert no_children()
+    assert left_behind() == set()
 
 
 @pytest.mark.parametrize("tool, operation", OPERATIONS[:2])
 def test_a_search_that_takes_too_long_is_stopped(
-    tool: Callable[..., Any], operation: Operation, monkeypatch: pytest.MonkeyPatch
+    tool: Callable[..., Any],
+    operation: Operation,
+    left_behind: Callable[[], set[str]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ripgrep, "TIMEOUT", 0.0)
     error = failure(lambda: tool(operation, Context(workspace=filled(MemoryWorkspace()))))
     assert error.kind == "timed_out"
-    assert no_children()
+    assert left_behind() == set()
 
 
-def test_a_running_process_is_ended_by_cancelling(tmp_path: Path) -> None:
+def test_a_running_process_is_ended_by_cancelling(tmp_path: Path, left_behind: Callable[[], set[str]]) -> None:
     os.mkfifo(tmp_path / "pipe")
     cancellation = Cancellation()
     context = Context(cancellation=cancellation)
@@ -489,7 +499,7 @@ def test_a_running_process_is_ended_by_cancelling(tmp_path: Path) -> None:
         canceller.start()
         assert failure(lambda: list(process)).kind == "cancelled"
         canceller.join()
-    assert no_children()
+    assert left_behind() == set()
 
 
 def test_files_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
@@ -500,14 +510,16 @@ def test_files_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     assert process.skipped == 1
 
 
-def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_behind(
+    tmp_path: Path, left_behind: Callable[[], set[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     workspace = filled(MemoryWorkspace())
     searched(workspace, "total", path="src", limit=1)
     found(workspace, "src/**")
     assert failure(lambda: searched(workspace, "(", path="src"))
     assert list(tmp_path.iterdir()) == []
-    assert no_children()
+    assert left_behind() == set()
 
 
 # ── nothing outside ──────────────────────────────────────────────────────────
