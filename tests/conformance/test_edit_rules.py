@@ -113,7 +113,8 @@ def test_random_edits_leave_the_files_that_the_real_client_leaves(
     assert seen.other == []
     assert seen.changed > edits.EDITS * 0.3
     # Where lines repeat, two ways of comparing find another place for the same change: other lines are shown then.
-    assert seen.texts >= seen.told * 0.97, seen.otherwise
+    if client != "opencode":  # its refusals are in our words: docs/decisions/edit-rules.md
+        assert seen.texts >= seen.told * 0.97, seen.otherwise
 
 
 # ── random patches, with the real program ────────────────────────────────────
