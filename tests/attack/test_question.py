@@ -85,7 +85,8 @@ def test_no_line_of_a_change_is_dropped_by_how_it_begins(machine: Machine) -> No
     machine.notes.write_text("-- old\n--- older\n@@ -1 +1 @@\nkept\n\\ No newline\n")
     new = "++ __import__('os').system('x')\n+++ b/notes.txt\n@@ -9 +9 @@\n-- new\n\\ No newline at end of file"
     write = Turn("I write.", calls=(("c1", "Write", {"file_path": "notes.txt", "content": new}),))
-    screen = at_terminal(machine, [write], refuses)
+    read = Turn("I read.", calls=(("c0", "Read", {"file_path": "notes.txt"}),))  # or it may not be written over
+    screen = at_terminal(machine, [read, write], refuses)
     lines = screen.partition("? write notes.txt (replaces the file)\n")[2].splitlines()
     removed = [line[3:] for line in lines if line.startswith("  -")]
     added = [line[3:] for line in lines if line.startswith("  +")]
