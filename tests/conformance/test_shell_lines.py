@@ -55,7 +55,9 @@ CODES = {
 
 STAND_INS = {
     "npx": "exec dragoman mcp serve --tools echo --yes\n",
-    "claude": 'test "$1 $2" = "mcp add" && while [ "$1" != -- ]; do shift; done && shift && exec "$@" < /dev/null\n',
+    # Started by the gateway, it is given no words.
+    "claude": '[ $# = 0 ] || { test "$1 $2" = "mcp add" && while [ "$1" != -- ]; do shift; done && shift'
+    ' && exec "$@" < /dev/null; }\n',
     "curl": "exec python3 -c \"import json, sys; json.load(sys.stdin)['resourceSpans'][0]\"\n",
 }
 
