@@ -56,6 +56,15 @@ def records(data: bytes) -> list[bytes]:
         return data.splitlines()
 
 
+@cache
+def holds_json(data: bytes) -> bool:
+    """Whether every record is JSON; a text or an archive has none."""
+    try:
+        return bool([msgspec.json.decode(one) for one in records(data) if one])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
 WORDS = (
     *(b"\n", b"\r\n", b"\n\n", b"null\n", b"{}\n", b"[]\n", b'{"type":', b"}{", b"\xff", b"\0\0\0", b"\xef\xbb\xbf"),
     *(b"\\ud800", b"\\u0000", b"1e999", b"-1", b"9" * 30, b'"2026-13-99T99:99:99Z"', b"[" * 3000, b'{"a":' * 3000),
@@ -64,7 +73,7 @@ WORDS = (
 
 def draw_log(draw: Draw) -> tuple[str, str, list[bytes]]:
     format, name, data = draw.choice(FILES)
-    if draw.one_in(3):
+    if draw.one_in(3) or not holds_json(data):
         data = draw.damaged_bytes(data, WORDS)
     else:  # records that are JSON and hold what nobody expects
         lines = records(data)
