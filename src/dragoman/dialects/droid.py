@@ -280,7 +280,7 @@ class Glob(Spelling[op.FindFiles]):
         patterns = (self.patterns,) if isinstance(self.patterns, str) else self.patterns
         if not patterns:
             raise ValueError("there is no pattern")
-        return tuple(op.FindFiles(pattern, self.folder or ".") for pattern in patterns)
+        return tuple(op.FindFiles(pattern, "." if self.folder is None else self.folder) for pattern in patterns)
 
     @classmethod
     def from_operation(cls, operation: op.FindFiles) -> Glob:
