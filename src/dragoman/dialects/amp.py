@@ -9,7 +9,7 @@ from .base.mcp_names import McpNames
 from .base.spelling import Spelling, means, native_only
 from .base.uncaptured import UNCAPTURED, AsTold, PlannedItem, edited
 
-_TOLD = "it is told to people"
+_TOLD = "an explanation that is shown to the user"
 
 
 class Read(AsTold, Spelling[op.ReadFile]):

@@ -14,7 +14,7 @@ from .base.dialect import Dialect, Steer
 from .base.spelling import Spelling, means, native_only
 from .base.uncaptured import UNCAPTURED, AsTold, PlannedItem, edited, lines_from
 
-_TOLD = "it is told to people"
+_TOLD = "an explanation that is shown to the user"
 _SERVER = "how the client shows it, or keeps it"
 
 

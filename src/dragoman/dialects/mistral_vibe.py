@@ -82,7 +82,7 @@ class ReadFile(Spelling[op.ReadFile]):
         return (op.ReadFile(self.path, first, None if self.limit is None else (first or 1) + self.limit - 1),)
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
-        """A file; what may as well be the entries of a folder, which are told in the same words, stays text."""
+        """The file that was read. A text that could also be a list of a folder, which has the same form, stays text."""
         found = super().to_outcomes(operations, native)
         (first, *_) = found
         if isinstance(first, out.FileOutcome) and _may_be_folder(first):

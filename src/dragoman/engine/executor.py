@@ -541,7 +541,7 @@ def _groups(attempts: Sequence[Attempt]) -> list[list[Attempt]]:
     return [group for group in groups if group]
 
 
-_BROKE_OFF = "the run broke off while this call was being made, so whether it took effect is not known: look first"
+_BROKE_OFF = "the run was interrupted during this call, so it is not known whether the call took effect: check first"
 
 
 async def _outcome(operation: op.Operation, tool: Tool, context: Context) -> out.Outcome:

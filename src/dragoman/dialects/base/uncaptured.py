@@ -1,7 +1,7 @@
 """Tools known from public source and other people's logs alone: read, never offered, and no result is guessed at.
 
 Rule: nobody captured how these tools word their results, so a result is the text it is. Only what the log itself keeps
-apart (an exit code, an output, a failure) is told as such.
+apart (an exit code, an output, a failure) is read as such.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
 EDITOR = "an agent that only searches has it, and the chat of the editor, which keeps its sessions in the same form"
-TOLD = "it is told to people"
+TOLD = "an explanation that is shown to the user"
 
 
 class EditorResults:

@@ -70,8 +70,8 @@ class StoreMemory(Spelling[op.SaveMemory]):
 
     fact: str = means("text")
     subject: str | None = means("key", default=None)
-    citations: str | tuple[str, ...] | None = native_only("where a fact is from is told to people")
-    reason: str | None = native_only("why it is worth remembering is told to people")
+    citations: str | tuple[str, ...] | None = native_only("where a fact is from is shown to the user")
+    reason: str | None = native_only("why it is worth remembering is shown to the user")
     scope: str | None = native_only("whose memory it is, is the client's to know")
 
 
