@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dragoman import config
-from dragoman.serve.hook import TARGETS, handle, lines_in, rules_of
+from dragoman.serve.hook import handle, lines_in, rules_of, targets_of
 from tests.serve.hook_payloads import payload_of
 from tests.serve.test_hook import POLICY
 
@@ -23,7 +23,7 @@ def _answered(line: str, cwd: Path, home: Path, payload: bytes) -> subprocess.Co
 def _line(home: Path) -> str:
     (home / "config").mkdir()
     (home / "config" / "config.toml").write_text(RULES)
-    (entry,) = TARGETS["claude_code"](home)[0].entries
+    (entry,) = targets_of("claude_code", home)[0].entries
     line = entry.value["hooks"][0]["command"]
     assert isinstance(line, str)
     return line
@@ -79,7 +79,7 @@ def test_a_payload_that_does_not_come_is_denied_before_the_client_stops_waiting(
 
 def test_a_program_that_is_gone_denies(tmp_path: Path) -> None:
     """The installed line denies the call, with a text, when dragoman cannot be started."""
-    (target,) = TARGETS["claude_code"](tmp_path)
+    (target,) = targets_of("claude_code", tmp_path)
     line = _line(tmp_path).replace(str(Path(sys.executable).parent), "/nowhere")
     assert lines_in(target) == ([], [])
     answered = _answered(line, tmp_path, tmp_path, b"{}")

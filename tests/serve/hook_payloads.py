@@ -56,7 +56,7 @@ def payload_of(client: str, folder: Path, command: str) -> dict[str, Any]:
             "toolArgs": {"command": command, "description": "x"},
         },
         "droid": {
-            **usual,
+            **{name: value for name, value in usual.items() if name != "tool_use_id"},
             "permission_mode": "auto-low",
             "tool_name": "Execute",
             "tool_input": {"command": command, "summary": "x", "riskLevel": "low", "riskLevelReason": "x"},
@@ -87,3 +87,89 @@ def payload_of(client: str, folder: Path, command: str) -> dict[str, Any]:
         },
     }
     return made[client]
+
+
+def with_id(payload: dict[str, Any], id: str) -> dict[str, Any]:
+    """A payload whose call has this id, where the client gives one."""
+    named = {name: id for name in ("tool_use_id", "tool_call_id") if name in payload}
+    inner = {name: {**payload[name], "id": id} for name in ("tool_call", "tool_result") if name in payload}
+    return {**payload, **named, **inner}
+
+
+def after_payload(client: str, folder: Path, command: str, result: str) -> dict[str, Any]:
+    """The payload with which a client tells that a command line ran. Cline's and Cursor's are from their source and
+    documentation."""
+    asked = payload_of(client, folder, command)
+    answered = {"stdout": result, "stderr": "", "interrupted": False, "isImage": False}
+    changes: dict[str, dict[str, Any]] = {
+        "claude_code": {"hook_event_name": "PostToolUse", "tool_response": answered, "duration_ms": 3},
+        "codex": {"hook_event_name": "PostToolUse", "tool_response": result},
+        "gemini_cli": {"hook_event_name": "AfterTool", "tool_response": {"llmContent": result, "returnDisplay": ""}},
+        "qwen_code": {"hook_event_name": "PostToolUse", "tool_response": result},
+        "copilot": {"toolResult": {"resultType": "success", "textResultForLlm": result}},
+        "droid": {"hook_event_name": "PostToolUse", "tool_response": result},
+        "opencode": {"event": "returned", "result": result},
+        "pi": {"event": "returned", "result": result},
+        "cline": {"hookName": "tool_result"},
+        "cursor": {"hook_event_name": "afterShellExecution", "output": result},
+        "goose": {"event": "PostToolUse", "tool_response": result},
+    }
+    if client == "cline":
+        asked["tool_result"] = {**asked.pop("tool_call"), "output": result}
+    return {**asked, **changes[client]}
+
+
+AFTER = {
+    **dict.fromkeys(("claude_code", "codex", "qwen_code", "droid", "cline", "goose"), "PostToolUse"),
+    "gemini_cli": "AfterTool",
+    "copilot": "postToolUse",
+    "cursor": "postToolUse",
+    "opencode": None,
+    "pi": None,
+}
+"""The event after a tool in the line that is installed; plugin files say it themselves."""
+
+
+def spoken_payloads(client: str, folder: Path) -> dict[str, dict[str, Any]]:
+    """The payloads at the prompt and at the stop, by the event of the installed line."""
+    claude_like = {"session_id": "s", "transcript_path": "t", "cwd": str(folder), "permission_mode": "default"}
+    both = {
+        "UserPromptSubmit": {**claude_like, "hook_event_name": "UserPromptSubmit", "prompt": "Do it."},
+        "Stop": {
+            **claude_like,
+            "hook_event_name": "Stop",
+            "stop_hook_active": False,
+            "last_assistant_message": "Done.",
+        },
+    }
+    if client in ("claude_code", "qwen_code", "droid", "goose"):
+        return both
+    if client == "codex":
+        return {event: {**one, "turn_id": "1", "model": "gpt-5"} for event, one in both.items()}
+    if client == "gemini_cli":
+        return {
+            "BeforeAgent": {**claude_like, "hook_event_name": "BeforeAgent", "prompt": "Do it."},
+            "AfterAgent": {
+                **claude_like,
+                "hook_event_name": "AfterAgent",
+                "prompt": "Do it.",
+                "prompt_response": "Done.",
+                "stop_hook_active": False,
+            },
+        }
+    if client == "copilot":
+        head = {"sessionId": "s", "timestamp": 1, "cwd": str(folder)}
+        return {"userPromptSubmitted": {**head, "prompt": "Do it."}, "agentStop": head}
+    if client == "cursor":
+        head = {"conversation_id": "c", "workspace_roots": [str(folder)]}
+        return {
+            "beforeSubmitPrompt": {**head, "hook_event_name": "beforeSubmitPrompt", "prompt": "Do it."},
+            "stop": {**head, "hook_event_name": "stop", "status": "completed"},
+        }
+    if client == "cline":
+        head = {"taskId": "1", "workspaceRoots": [str(folder)]}
+        return {
+            "UserPromptSubmit": {**head, "hookName": "UserPromptSubmit", "userPromptSubmit": {"prompt": "Do it."}},
+            "TaskComplete": {**head, "hookName": "agent_end"},
+        }
+    return {"prompt": {"plugin": "pi", "event": "prompt", "prompt": "Do it."}} if client == "pi" else {}

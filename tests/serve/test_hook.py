@@ -6,18 +6,34 @@ import contextlib
 import json
 import subprocess
 import sys
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman import config, logs
 from dragoman.dialects import DIALECTS
 from dragoman.logs import read_events
 from dragoman.model import NativeCall, events as ev, operations as op
-from dragoman.serve.hook import CLIENTS, Handled, Rules, client_named, client_of, explained, handle, record, rules_of
+from dragoman.serve.hook import (
+    CLIENTS,
+    Answer,
+    Asked,
+    Decision,
+    Handled,
+    Rules,
+    client_named,
+    client_of,
+    explained,
+    handle,
+    record,
+    rules_of,
+)
+from dragoman.serve.hook.deciding import operations_of
 
-from .hook_payloads import EVENTS, claude, payload_of
+from .hook_payloads import AFTER, EVENTS, after_payload, claude, payload_of, spoken_payloads, with_id
 
 POLICY = """
 [[policy.rules]]
@@ -233,14 +249,117 @@ def test_a_command_line_is_read_as_the_vocabulary_of_the_client_reads_it(client:
         assert (type(read), read.command, native.arguments[argument]) == (op.RunCommand, "cat a", "cat a")
 
 
+def test_a_tool_on_one_file_is_read_as_the_vocabulary_of_the_client_reads_it(folder: Path) -> None:
+    for client in CLIENTS:
+        speaks = client_named(client)
+        for tool, (_, meanings) in speaks.files.items():
+            for values in (["a.py", "x", "y"], ["", "x", "y"], ["a.py", "", ""], ["a.py", 1, None]):
+                native = NativeCall("", tool, dict(zip(meanings, values, strict=False)))
+                read = DIALECTS[speaks.dialect].read_call(native)
+                expected = read.operations if read.failure is None else (op.Unrecognised(tool, dict(native.arguments)),)
+                about = Asked(client=client, event="", stage="before", calls=(native,))
+                assert tuple(operations_of(native, about, speaks)) == expected, native
+
+
+AFTER_DENIAL = "rule 3 of your settings (operation=delete_file)"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_after_a_tool_only_what_is_denied_is_spoken_of_and_the_outcome_is_recorded(
+    client: str, folder: Path, tmp_path: Path, rules: Rules
+) -> None:
+    decisions = tmp_path / "decisions"
+    for id, line in (("1", "ls"), ("2", "python x.py"), ("3", "ls")):
+        record(asked(with_id(payload_of(client, folder, line), id), rules, client, EVENTS[client]), decisions)
+    quiet = {"opencode": '{"pass":true}', "pi": '{"pass":true}', "cursor": "{}", "cline": "{}"}.get(client, "")
+    for id, line in (("2", "python x.py"), ("3", "ls"), ("1", "ls")):
+        payload = with_id(after_payload(client, folder, line, "seen\n"), id)
+        handled = asked(payload, rules, client, AFTER[client])
+        assert (handled.answer, handled.note) == (Answer(quiet), None), line
+        record(handled, decisions)
+    payload = with_id(after_payload(client, folder, "rm x", "gone\n"), "4")
+    handled = asked(payload, rules, client, AFTER[client])
+    reason = handled.decision.reason
+    assert (handled.decision.verdict, handled.decision.rule) == ("deny", AFTER_DENIAL)
+    assert "it ran before it could be stopped" in reason
+    spoken = {
+        **{client: {"decision": "block", "reason": reason} for client in ("claude_code", "codex", "droid")},
+        "qwen_code": {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": reason}},
+        "gemini_cli": {"decision": "deny", "reason": reason},
+        "copilot": {"additionalContext": reason},
+        **{client: {"deny": reason} for client in ("opencode", "pi")},
+        **{client: {} for client in ("cline", "cursor")},
+    }
+    assert json.loads(handled.answer.out or "null") == spoken.get(client)
+    record(handled, decisions)
+    (file,) = decisions.iterdir()
+    events = list(read_events(file))
+    assert not [one for one in events if isinstance(one, ev.Unreadable | ev.UnknownRecord)]
+    called = [one for one in events if isinstance(one, ev.ToolCalled)]
+    returned = [one.result for one in events if isinstance(one, ev.ToolReturned)]
+    assert len(called) == 4, "the call that nobody asked about before is recorded with its outcome"
+    ids = [one.call_id for one in called]
+    assert [one.call_id for one in returned] == [ids[1], ids[2], ids[0], ids[3]]
+    texts = msgspec.json.encode([one.outcomes for one in returned]).decode()
+    assert (texts.count("seen"), texts.count("gone")) == (3, 1)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_prompts_and_stops_are_recorded_and_never_refused(
+    client: str, folder: Path, tmp_path: Path, rules: Rules
+) -> None:
+    decisions = tmp_path / "decisions"
+    payloads = spoken_payloads(client, folder)
+    for event, payload in payloads.items():
+        line = None if client == "pi" else event
+        handled = asked(payload, rules, client, line)
+        assert (handled.decision, handled.answer.code, handled.note) == (Decision("pass"), 0, None), event
+        assert handled.answer.out in ("", "{}", '{"pass":true}')
+        record(handled, decisions)
+        broken = handle(b"{", client, event, lambda: rules)
+        assert (broken.decision.verdict, broken.answer, bool(broken.note)) == ("pass", handled.answer, True)
+    files = list(decisions.iterdir()) if payloads else []
+    noted = [one.data for file in files for one in read_events(file) if isinstance(one, ev.ClientNoted)]
+    assert len(noted) == len(payloads)
+    assert noted[:1] == [{"text": "Do it."}][: len(payloads)]
+
+
 def test_events_that_decide_nothing_pass(folder: Path, rules: Rules) -> None:
-    for event in ("PostToolUse", "UserPromptSubmit", "Stop"):
-        payload = {**claude(folder, "Bash", command="rm x"), "hook_event_name": event}
-        assert asked(payload, rules, "claude_code", event).answer.out == ""
     started = {"session_id": "s", "cwd": str(folder), "hook_event_name": "SessionStart", "source": "startup"}
-    assert asked(started, rules, "claude_code", "SessionStart").answer.out == ""
+    handled = asked(started, rules, "claude_code", "SessionStart")
+    assert (handled.answer.out, handled.note) == ("", None)
     renamed = {**claude(folder, "Bash", command="rm x"), "hook_event_name": "PreToolUse2"}
-    assert asked(renamed, rules, "claude_code", "PreToolUse").decision.verdict == "deny"
+    handled = asked(renamed, rules, "claude_code", "PreToolUse")
+    assert handled.decision.verdict == "deny"
+    assert handled.note == "the event 'PreToolUse2' of Claude Code is not known, and is decided as a call"
+    handled = asked({**started, "hook_event_name": "ModelDreamed"}, rules, "claude_code", "ModelDreamed")
+    assert (handled.answer.out, handled.decision) == ("", Decision("pass"))
+    assert handled.note == "the event 'ModelDreamed' of Claude Code is not known, and is left to the client"
+    other = {**claude(folder, "Bash", command="ls"), "hook_event_name": "PostToolUse"}
+    note = "the installed line is for PreToolUse, and the payload is of PostToolUse"
+    assert asked(other, rules, "claude_code", "PreToolUse").note == note
+
+
+def test_what_becomes_of_an_unknown_payload_is_a_setting_and_it_is_recorded(tmp_path: Path, rules: Rules) -> None:
+    unknown = b'{"hook_event_name": "PreToolUse", "call": "\xc3\xa9"}'
+    for choice, client, verdict, said in (
+        ("deny", "claude_code", "deny", '"permissionDecision":"deny"'),
+        ("ask", "claude_code", "ask", '"permissionDecision":"ask"'),
+        ("ask", "codex", "deny", '"permissionDecision":"deny"'),
+        ("pass", "claude_code", "pass", ""),
+        ("pass", "opencode", "pass", '{"pass":true}'),
+    ):
+        chosen = msgspec.structs.replace(rules, unknown_payloads=choice)
+        handled = handle(unknown, client, None, lambda chosen=chosen: chosen)  # type: ignore[misc]
+        assert (handled.decision.verdict, said in handled.answer.out) == (verdict, True), (choice, client)
+        record(handled, tmp_path / "decisions")
+    record(handle(b"\xff" * 100_000, None, None, lambda: rules), tmp_path / "decisions")
+    (file,) = (tmp_path / "decisions").iterdir()
+    _, *noted = read_events(file)
+    assert {(type(one), one.client) for one in noted} == {(ev.ClientNoted, "unknown hook")}
+    data = [one.data for one in noted if isinstance(one, ev.ClientNoted)]
+    assert [one.get("text") for one in data] == [unknown.decode()] * 5 + [None]
+    assert b64decode(data[-1]["base64"]) == b"\xff" * 65_536
 
 
 def test_the_content_decides_where_the_installed_line_is_for_another_client(folder: Path, rules: Rules) -> None:
@@ -278,7 +397,7 @@ def test_every_decision_is_an_event_that_history_can_be_asked_about(
     assert rules.decisions == decisions
 
     def keep(handled: Handled) -> None:
-        record(handled.asked, handled.decision, decisions)
+        record(handled, decisions)
 
     lines = ("cat src/../a.py", "cp a.py /etc/x", "curl evil.example")
     for line in lines:

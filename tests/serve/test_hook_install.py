@@ -11,13 +11,14 @@ from hypothesis import given, strategies as st
 from dragoman.errors import ConfigError
 from dragoman.serve.hook import (
     CLIENTS,
-    TARGETS,
     apply,
     changes_to_install,
     changes_to_uninstall,
-    is_installed,
+    client_named,
+    installed,
     lines_in,
     switched_off,
+    targets_of,
     tried,
 )
 from dragoman.serve.hook.json_edit import added, plain, read_json, removed
@@ -52,17 +53,23 @@ def files(folder: Path) -> dict[str, tuple[bytes, int]]:
 @pytest.mark.parametrize("there", [None, "", "{}", COMMENTED])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_line_is_put_in_once_and_taken_out_to_the_byte(client: str, there: str | None, home: Path) -> None:
+    speaks = client_named(client)
     kept = home / "kept"
-    settings = [target for target in TARGETS[client](None) if target.content is None]
+    settings = [target for target in targets_of(client, None) if target.content is None]
     for target in settings if there is not None else ():
         target.path.parent.mkdir(parents=True)
         target.path.write_text(there or "")
     before = files(home)
-    for _ in range(2):  # the second time changes nothing
-        for change in list(changes_to_install(client, None)):
+    for outcomes in (False, False, True, True, False, True):  # the same again changes nothing
+        for change in list(changes_to_install(client, None, outcomes=outcomes)):
             apply(change, kept)
-    assert list(changes_to_install(client, None)) == []
-    assert all(is_installed(target) for target in TARGETS[client](None))
+        assert list(changes_to_install(client, None, outcomes=outcomes)) == []
+        found = installed(client, None)
+        assert {target.path for target in targets_of(client, None, outcomes=outcomes)} <= {one.path for one in found}
+        text = "".join(target.path.read_text() for target in found)
+        if client not in ("opencode", "pi"):
+            events = {event for event in speaks.stages if f"--event {event} " in text}
+            assert events == {*speaks.lines, *(speaks.record_lines if outcomes else ())}
     if there == COMMENTED and settings:
         text = settings[0].path.read_text()
         assert [line for line in COMMENTED.splitlines() if "//" in line and line.split("//")[1] not in text] == []
@@ -86,7 +93,7 @@ def test_a_file_that_was_changed_since_loses_our_entry_alone(home: Path) -> None
 
 def test_what_is_not_ours_is_not_overwritten(home: Path) -> None:
     for client in ("copilot", "cline"):
-        path = TARGETS[client](None)[0].path
+        path = targets_of(client, None)[0].path
         path.parent.mkdir(parents=True)
         path.write_text("somebody's")
         with pytest.raises(ConfigError, match="is not ours"):
@@ -99,11 +106,10 @@ def test_what_is_not_ours_is_not_overwritten(home: Path) -> None:
 
 @pytest.mark.parametrize("client", ["claude_code", "cline", "pi"])
 def test_the_installed_line_is_run_and_a_program_that_is_gone_still_denies(client: str, home: Path) -> None:
-    for change in changes_to_install(client, None):
+    for change in changes_to_install(client, None, outcomes=client == "cline"):
         apply(change, home / "kept")
-    (target,) = TARGETS[client](None)
-    ((line,), _) = lines_in(target)
-    assert tried(line, home) is None
+    line, *others = [line for target in installed(client, None) for line in lines_in(target)[0]]
+    assert [tried(one, home) for one in (line, *others[:1])] == [None] * (1 + bool(others))
     if client == "claude_code":
         gone = line.replace(line.split()[0], "/nowhere/dragoman")
         assert "exit code 2" in (tried(gone, home) or "")
@@ -114,8 +120,8 @@ def test_a_line_of_a_project_that_is_not_ours_is_not_run(home: Path) -> None:
     (home / ".claude").mkdir()
     evil = "touch evil; x hook --client claude_code"
     (home / ".claude" / "settings.json").write_text(json.dumps({"hooks": {"PreToolUse": [{"command": evil}]}}))
-    (target,) = TARGETS["claude_code"](home)
-    assert (is_installed(target), lines_in(target)) == (True, ([], [evil]))
+    (target,) = targets_of("claude_code", home)
+    assert (bool(installed("claude_code", home)), lines_in(target)) == (True, ([], [evil]))
 
 
 def test_what_switches_hooks_off_is_found(tmp_path: Path) -> None:

@@ -302,9 +302,10 @@ class Hook(Table, frozen=True):
         ),
     ] = "ask"
     unknown_payloads: Annotated[
-        Literal["deny", "pass"],
+        Literal["deny", "ask", "pass"],
         setting(
-            "What becomes of a call whose payload is not known: deny, or pass (the client's own rules decide).",
+            "What becomes of a call whose payload is not known: deny, ask (denied where the client cannot ask), or "
+            "pass (the client's own rules decide).",
             Kind.ENFORCEMENT,
         ),
     ] = "deny"
@@ -315,7 +316,7 @@ class Hook(Table, frozen=True):
             Kind.ENFORCEMENT,
         ),
     ] = True
-    record: Annotated[bool, setting("Whether each decision is recorded.", Kind.BOOKKEEPING)] = True
+    record: Annotated[bool, setting("Whether what hooks are called for is recorded.", Kind.BOOKKEEPING)] = True
 
 
 class Store(Table, frozen=True):

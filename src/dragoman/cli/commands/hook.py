@@ -80,9 +80,16 @@ _yes = click.option("--yes", is_flag=True, help="Change the files without asking
 @_which
 @_all
 @_project
+@click.option(
+    "--outcomes",
+    is_flag=True,
+    help="Also record what each call gave, your prompts and the end of each turn, where the client tells them.",
+)
 @_yes
 @click.pass_obj
-def install(console: Console, /, *, client: str | None, every: bool, project: bool, yes: bool) -> ExitCode:
+def install(
+    console: Console, /, *, client: str | None, every: bool, project: bool, outcomes: bool, yes: bool
+) -> ExitCode:
     """Put the line that asks dragoman into a client's settings. The change is shown first.
 
     What stands there stays as it is. `dragoman hook uninstall` gives back what was there.
@@ -90,7 +97,12 @@ def install(console: Console, /, *, client: str | None, every: bool, project: bo
     from dragoman.serve.hook import ADVICE, changes_to_install
 
     return _change(
-        console, _chosen(client, every=every), project=project, yes=yes, plan=changes_to_install, advice=ADVICE
+        console,
+        _chosen(client, every=every),
+        project=project,
+        yes=yes,
+        plan=lambda name, root: changes_to_install(name, root, outcomes=outcomes),
+        advice=ADVICE,
     )
 
 
@@ -119,13 +131,13 @@ def uninstall(console: Console, /, *, client: str | None, every: bool, project: 
 @click.pass_obj
 def status(console: Console, /, *, as_json: bool) -> ExitCode:
     """Show where the line is installed, whether it runs, and what switches hooks off in this project or for you."""
-    from dragoman.serve.hook import ADVICE, TARGETS, is_installed, lines_in, switched_off, tried
+    from dragoman.serve.hook import ADVICE, installed, lines_in, switched_off, tried
 
     rows: list[dict[str, str]] = []
     for name in CLIENTS:
         for scope, root in (("user", None), ("project", here())):
-            targets = TARGETS[name](root)
-            if not all(is_installed(target) for target in targets):
+            targets = installed(name, root)
+            if not targets:
                 continue
             lines = [lines_in(target) for target in targets]
             problems = [wrong for ours, _ in lines for line in ours if (wrong := tried(line, here()))]
@@ -165,10 +177,10 @@ def _chosen(client: str | None, *, every: bool) -> list[str]:
         raise click.UsageError("Name one client, or use --all.")
     if client is not None:
         return [client]
-    from dragoman.serve.hook import TARGETS
+    from dragoman.serve.hook import targets_of
 
     home = home_folder()
-    folders = {name: TARGETS[name](None)[0].path for name in CLIENTS}
+    folders = {name: targets_of(name, None)[0].path for name in CLIENTS}
     return [name for name, path in folders.items() if any(one != home and one.is_dir() for one in _above(path, home))]
 
 

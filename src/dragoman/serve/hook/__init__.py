@@ -7,21 +7,27 @@ from typing import TYPE_CHECKING
 from dragoman.doors import door
 
 if TYPE_CHECKING:
-    from .answering import Handled as Handled, answer_here as answer_here, handle as handle, own_rules as own_rules
-    from .client import Answer as Answer, Asked as Asked, Decision as Decision, HookClient as HookClient
+    from .answering import answer_here as answer_here, handle as handle, own_rules as own_rules
+    from .client import (
+        Answer as Answer,
+        Asked as Asked,
+        Decision as Decision,
+        Handled as Handled,
+        HookClient as HookClient,
+    )
     from .clients import CLIENTS as CLIENTS, client_named as client_named, client_of as client_of
     from .deciding import Rules as Rules, decide as decide, rules_of as rules_of
     from .explaining import Explained as Explained, explained as explained
     from .installing import (
         ADVICE as ADVICE,
-        TARGETS as TARGETS,
         Change as Change,
         apply as apply,
         changes_to_install as changes_to_install,
         changes_to_uninstall as changes_to_uninstall,
-        is_installed as is_installed,
+        installed as installed,
         lines_in as lines_in,
         switched_off as switched_off,
+        targets_of as targets_of,
         tried as tried,
     )
     from .learning import RISKS as RISKS, as_toml as as_toml, learned as learned
@@ -30,18 +36,18 @@ else:
     __all__, __getattr__ = door(
         __name__,
         {
-            "answering": ("Handled", "answer_here", "handle", "own_rules"),
-            "client": ("Answer", "Asked", "Decision", "HookClient"),
+            "answering": ("answer_here", "handle", "own_rules"),
+            "client": ("Answer", "Asked", "Decision", "Handled", "HookClient"),
             "clients": ("CLIENTS", "client_named", "client_of"),
             "installing": (
                 "ADVICE",
-                "TARGETS",
                 "Change",
                 "apply",
                 "changes_to_install",
-                "is_installed",
+                "installed",
                 "lines_in",
                 "switched_off",
+                "targets_of",
                 "tried",
                 "changes_to_uninstall",
             ),

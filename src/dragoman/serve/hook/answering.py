@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 import msgspec
 
-from .client import Answer, Asked, Decision, UnknownPayload
+from .client import Answer, Asked, Decision, Handled, UnknownPayload
 from .clients import CLIENTS, client_named, client_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from .client import HookClient
     from .deciding import Rules
 
@@ -26,20 +24,12 @@ SECONDS: Final = 8.0
 """After this time the call is denied. The installed lines give the client's own time limit as 30 seconds."""
 _SECONDS_TO_RECORD: Final = 3.0
 _LONGEST: Final = 64 * 1024 * 1024
+_KEPT: Final = 64 * 1024
+"""Bytes of an unknown payload that are recorded."""
 
 
 class _TooLate(BaseException):
     """The time is over; not an `Exception`, so that nothing on the way takes it for one of its own."""
-
-
-class Handled(msgspec.Struct, frozen=True):
-    """What a hook call came to."""
-
-    answer: Answer
-    decision: Decision
-    asked: Asked | None = None
-    note: str | None = None
-    """What is printed on standard error."""
 
 
 def handle(text: bytes, client: str | None, event: str | None, rules: Callable[[], Rules]) -> Handled:
@@ -56,21 +46,32 @@ def handle(text: bytes, client: str | None, event: str | None, rules: Callable[[
             raise UnknownPayload("it is of no client that is known; name it with --client")
         speaks = client_named(named)
         asked = speaks.read(payload, event)
-        if not asked.calls:
-            return Handled(speaks.answer(asked.stage, asked.event, Decision("pass")), Decision("pass"), asked)
-        from .deciding import decide
+        decision = Decision("pass")
+        if asked.calls:
+            from .deciding import decide
 
-        decision = decide(asked, speaks, rules())
-        note = None
-        if client not in (None, named):
-            note = f"the installed line is for {client}, and the payload is from {named}"
-        return Handled(speaks.answer(asked.stage, asked.event, decision), decision, asked, note)
+            decision = decide(asked, speaks, rules())
+        is_new = asked.event not in speaks.stages
+        note = "; ".join(_differences(asked, speaks, client, event)) or None
+        answer = speaks.answer(asked.stage, asked.event, decision)
+        return Handled(answer, decision, asked, note, text[:_KEPT] if is_new else b"")
     except UnknownPayload as problem:
-        return _unknown(problem, client, event, speaks, rules)
+        return _unknown(problem, text, client, event, speaks, rules)
     except _TooLate:
         return _denied(f"no decision in {SECONDS:g} seconds", client, event, speaks, asked)
     except Exception as problem:  # noqa: BLE001 - a hook that fails is permission to most clients
         return _denied(f"{type(problem).__name__}: {problem}", client, event, speaks, asked)
+
+
+def _differences(asked: Asked, speaks: HookClient, client: str | None, event: str | None) -> Iterator[str]:
+    """What is other than the installed line says, and an event that is not known."""
+    if client not in (None, asked.client):
+        yield f"the installed line is for {client}, and the payload is from {asked.client}"
+    elif event is not None and speaks.stages.get(event, asked.stage) != asked.stage:
+        yield f"the installed line is for {event}, and the payload is of {asked.event}"
+    if asked.event not in speaks.stages:
+        treated = "decided as a call" if asked.calls else "left to the client"
+        yield f"the event {asked.event!r} of {speaks.title} is not known, and is {treated}"
 
 
 def _payload(text: bytes) -> Mapping[str, Any]:
@@ -87,29 +88,60 @@ def _payload(text: bytes) -> Mapping[str, Any]:
 
 def _unknown(
     problem: UnknownPayload,
+    text: bytes,
     client: str | None,
     event: str | None,
     speaks: HookClient | None,
     rules: Callable[[], Rules],
 ) -> Handled:
     try:
-        passes = rules().unknown_payloads == "pass"
+        choice = rules().unknown_payloads
     except Exception:  # noqa: BLE001 - settings that cannot be read allow nothing
-        passes = False
-    if passes:
-        return Handled(Answer(), Decision("pass"), None, f"this payload is not known, and passes: {problem}")
-    return _denied(f"this payload is not known: {problem}", client, event, speaks, None)
+        choice = "deny"
+    unread = text[:_KEPT]
+    if choice == "pass":
+        passed = Handled(Answer(), Decision("pass"), None, f"this payload is not known, and passes: {problem}", unread)
+        speaks = speaks or (client_named(client) if client in CLIENTS else None)
+        if speaks is None:
+            return passed
+        answer = speaks.answer("before", event or speaks.lines[0], passed.decision)
+        return msgspec.structs.replace(passed, answer=answer)
+    handled = _denied(
+        f"this payload is not known: {problem}",
+        client,
+        event,
+        speaks,
+        None,
+        verdict="ask" if choice == "ask" else "deny",
+    )
+    return msgspec.structs.replace(handled, unread=unread)
 
 
-def _denied(why: str, client: str | None, event: str | None, speaks: HookClient | None, asked: Asked | None) -> Handled:
-    """A denial in the best form there is: the client's own, or exit code 2 with a text on standard error."""
+def _denied(
+    why: str,
+    client: str | None,
+    event: str | None,
+    speaks: HookClient | None,
+    asked: Asked | None,
+    *,
+    verdict: Literal["deny", "ask"] = "deny",
+) -> Handled:
+    """A denial in the best form there is: the client's own, or exit code 2 with a text on standard error.
+
+    After a tool, at the prompt and at the stop there is nothing to deny, and a client that is refused there may ask
+    again without end.
+    """
     decision = Decision("deny", f"dragoman could not decide: {why}"[:2000], None)
     if speaks is None and client in CLIENTS:
         speaks = client_named(client)
     if speaks is None:
         return Handled(Answer("", 2), decision, asked, decision.reason)
-    named = asked.event if asked is not None else event or next(iter(speaks.stages))
+    named = asked.event if asked is not None else event or speaks.lines[0]
     stage = asked.stage if asked is not None else speaks.stages.get(named, "before")
+    if verdict == "ask" and speaks.asks:
+        decision = msgspec.structs.replace(decision, verdict="ask")
+    if stage not in ("before", "permission"):
+        return Handled(speaks.answer(stage, named, Decision("pass")), Decision("pass"), asked, decision.reason)
     return Handled(speaks.answer(stage, named, decision), decision, asked, decision.reason)
 
 
@@ -152,21 +184,23 @@ def answer_here(client: str | None, event: str | None) -> int:
         sys.stderr.write(f"dragoman hook: {handled.note}\n")
     sys.stdout.write(handled.answer.out)
     sys.stdout.flush()
-    if known and known[0].decisions is not None:
-        problem = _recorded(handled, known[0].decisions, timed=timed)
+    if handled.asked is not None or handled.unread:
+        problem = _recorded(handled, rules, timed=timed)
         if problem:
-            sys.stderr.write(f"dragoman hook: this decision is not in the log: {problem}\n")
+            sys.stderr.write(f"dragoman hook: this is not in the log: {problem}\n")
     return handled.answer.code
 
 
-def _recorded(handled: Handled, folder: Path, *, timed: bool) -> str | None:
+def _recorded(handled: Handled, rules: Callable[[], Rules], *, timed: bool) -> str | None:
     """Records a decision that is given already; what is wrong, if anything is."""
     from .recording import record
 
     try:
         if timed:
             signal.setitimer(signal.ITIMER_REAL, _SECONDS_TO_RECORD)
-        record(handled.asked, handled.decision, folder)
+        folder = rules().decisions
+        if folder is not None:
+            record(handled, folder)
     except _TooLate:
         return f"it took longer than {_SECONDS_TO_RECORD:g} seconds"
     except Exception as problem:  # noqa: BLE001 - the decision holds, whatever becomes of its record

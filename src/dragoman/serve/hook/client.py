@@ -6,14 +6,16 @@ Most clients took over the form of Claude Code, so that form is the base, and a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 
-from dragoman.model.calls import NativeCall
+from dragoman.model.calls import NativeCall, NativeResult
 
 Stage = Literal["before", "permission", "after", "prompt", "stop", "other"]
 Verdict = Literal["deny", "ask", "allow", "pass"]
+WITH_CALL: Final = ("before", "permission", "after")
+"""The stages that are about a call."""
 
 
 class UnknownPayload(Exception):
@@ -28,6 +30,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """The event in the client's own word."""
     stage: Stage
     calls: tuple[NativeCall, ...] = ()
+    """The call that is about to run, or that has run."""
+    returned: NativeResult | None = None
+    """What the call gave, after it; the id of the call is with the call."""
+    text: str | None = None
+    """The prompt, or at the stop what the model said last."""
     server: str | None = None
     """The MCP server, where the payload names it."""
     cwd: str | None = None
@@ -52,6 +59,18 @@ class Answer(msgspec.Struct, frozen=True):
     code: int = 0
 
 
+class Handled(msgspec.Struct, frozen=True):
+    """What a hook call came to."""
+
+    answer: Answer
+    decision: Decision
+    asked: Asked | None = None
+    note: str | None = None
+    """What is printed on standard error."""
+    unread: bytes = b""
+    """The payload, where it or its event is not known."""
+
+
 def to_json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
@@ -73,6 +92,9 @@ class HookClient:
     shells: ClassVar[Mapping[str, str]] = {"Bash": "command"}
     """Tools that run a command line, and the argument that has it. Such a call is read without the vocabulary, whose
     loading would take half the time of a decision."""
+    files: ClassVar[Mapping[str, tuple[str, Mapping[str, str]]]] = {}
+    """The same for tools on one file: the operation, and what its arguments mean. A call with another argument is read
+    with the vocabulary."""
     stages: ClassVar[Mapping[str, Stage]] = {
         "PreToolUse": "before",
         "PermissionRequest": "permission",
@@ -81,7 +103,18 @@ class HookClient:
         "UserPromptSubmit": "prompt",
         "Stop": "stop",
         "SubagentStop": "stop",
+        "SessionStart": "other",
+        "SessionEnd": "other",
+        "SubagentStart": "other",
+        "Notification": "other",
+        "PreCompact": "other",
+        "PostCompact": "other",
     }
+    """Every event that is known, and what it is about. At `prompt`, `stop` and `other` nothing is decided."""
+    lines: ClassVar[tuple[str, ...]] = ("PreToolUse",)
+    """The events that are asked about before a tool runs, in the settings that `install` writes."""
+    record_lines: ClassVar[tuple[str, ...]] = ("PostToolUse", "UserPromptSubmit", "Stop")
+    """The events that are only recorded, and are installed with `--outcomes`."""
 
     def read(self, payload: Mapping[str, Any], event: str | None) -> Asked:
         """What a payload asks about. `event` is what the installed line says it is for."""
@@ -89,12 +122,14 @@ class HookClient:
         if named is None:
             raise UnknownPayload("it names no event")
         stage = self.stage(named, event, calls="tool_input" in payload)
-        calls = (self.call(payload),) if stage in ("before", "permission") else ()
+        calls = (self.call(payload),) if stage in WITH_CALL else ()
         return Asked(
             client=self.name,
             event=named,
             stage=stage,
             calls=calls,
+            returned=self.returned(payload) if stage == "after" else None,
+            text=self.text(payload, stage),
             server=self.server(payload),
             cwd=text_of(payload, "cwd"),
             agent=text_of(payload, "agent_type", "agent_id"),
@@ -115,16 +150,34 @@ class HookClient:
             raise UnknownPayload("it has no tool_name, or no tool_input")
         return NativeCall(text_of(payload, "tool_use_id") or "", name, given)
 
+    def returned(self, payload: Mapping[str, Any]) -> NativeResult | None:
+        """What a call gave; `None` where the payload does not say. What is no text is kept beside it."""
+        given, error = payload.get("tool_response"), text_of(payload, "error")
+        if given is None and error is None:
+            return None
+        content = given if isinstance(given, str) else error or ""
+        return NativeResult("", content, True if error else None, item=given if isinstance(given, dict) else None)
+
+    def text(self, payload: Mapping[str, Any], stage: Stage) -> str | None:
+        """What was said: the prompt, or at the stop what the model said last."""
+        names = {"prompt": ("prompt",), "stop": ("last_assistant_message", "prompt_response")}.get(stage)
+        return text_of(payload, *names) if names else None
+
     def server(self, payload: Mapping[str, Any]) -> str | None:
         """The MCP server of a payload, where it is named beside the tool."""
         server = payload.get("mcp_server")
         return text_of(server, "name") if isinstance(server, dict) else None
 
     def answer(self, stage: Stage, event: str, decision: Decision) -> Answer:
-        """A decision in the client's form. A denial is always given with a reason and the exit code 0."""
+        """A decision in the client's form. A denial is always given with a reason and the exit code 0.
+
+        At the prompt and at the stop nothing is said: what is refused there would be asked again without end.
+        """
         verdict = decision.verdict
-        if verdict == "pass" or stage not in ("before", "permission"):
+        if verdict == "pass" or stage not in WITH_CALL:
             return Answer()
+        if stage == "after":
+            return self.answer_after(event, decision)
         if stage == "permission":
             if verdict == "ask":
                 return Answer()
@@ -136,3 +189,7 @@ class HookClient:
             "permissionDecisionReason": decision.reason,
         }
         return Answer(to_json({"hookSpecificOutput": said}))
+
+    def answer_after(self, event: str, decision: Decision) -> Answer:
+        """The reason for the model why it must not use the result of a call that ran; nothing else can be said."""
+        return Answer(to_json({"decision": "block", "reason": decision.reason}))

@@ -13,6 +13,7 @@ from .client import Answer, Decision, HookClient, Stage
 class Codex(HookClient):
     name, title, dialect = "codex", "Codex", "codex"
     shells = {"exec_command": "cmd"}
+    stages = {**HookClient.stages, "Interrupt": "other"}
 
     def call(self, payload: Mapping[str, Any]) -> NativeCall:
         """Codex 0.166 calls every shell `Bash` and gives `{"command"}`; a patch is under `command` too."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from dragoman.model.calls import NativeCall
+from dragoman.model.calls import NativeCall, NativeResult
 
-from .client import Answer, Asked, Decision, HookClient, Stage, UnknownPayload, text_of, to_json
+from .client import WITH_CALL, Answer, Asked, Decision, HookClient, Stage, UnknownPayload, text_of, to_json
 
 
 class Copilot(HookClient):
@@ -23,7 +23,9 @@ class Copilot(HookClient):
         "userPromptSubmitted": "prompt",
         "agentStop": "stop",
         "subagentStop": "stop",
+        **dict.fromkeys(("sessionStart", "sessionEnd", "errorOccurred", "notification", "preCompact"), "other"),
     }
+    lines, record_lines = ("preToolUse",), ("postToolUse", "userPromptSubmitted", "agentStop")
 
     def read(self, payload: Mapping[str, Any], event: str | None) -> Asked:
         """`preToolUse` names no event and has `toolName` and `toolArgs` (1.0.102); `PreToolUse` is as Claude Code's."""
@@ -34,12 +36,14 @@ class Copilot(HookClient):
         if named is None:
             raise UnknownPayload("it names no event and no tool")
         stage = self.stage(named, event, calls="toolArgs" in payload)
-        calls = (self.call(payload),) if stage in ("before", "permission") else ()
+        calls = (self.call(payload),) if stage in WITH_CALL else ()
         return Asked(
             client=self.name,
             event=named,
             stage=stage,
             calls=calls,
+            returned=self.returned(payload) if stage == "after" else None,
+            text=self.text(payload, stage),
             cwd=text_of(payload, "cwd"),
             agent=text_of(payload, "agentType", "agentId"),
             session=text_of(payload, "sessionId"),
@@ -57,14 +61,24 @@ class Copilot(HookClient):
             raise UnknownPayload("it has no toolName, or no toolArgs")
         return NativeCall("", name, given)
 
+    def returned(self, payload: Mapping[str, Any]) -> NativeResult | None:
+        """`toolResult` with the text that the model reads (1.0.102)."""
+        told = payload.get("toolResult")
+        if not isinstance(told, dict):
+            return super().returned(payload)
+        failed = told.get("resultType") in ("failure", "rejected", "denied")
+        return NativeResult("", text_of(told, "textResultForLlm") or "", True if failed else None, item=told)
+
     def answer(self, stage: Stage, event: str, decision: Decision) -> Answer:
         """The decision at the top, for the form that names no event."""
-        if event[:1].isupper() or decision.verdict == "pass" or stage not in ("before", "permission"):
+        if event[:1].isupper() or decision.verdict == "pass" or stage not in WITH_CALL:
             return super().answer(stage, event, decision)
         if stage == "permission":
             if decision.verdict == "ask":
                 return Answer()
             return Answer(to_json({"behavior": decision.verdict, "message": decision.reason}))
+        if stage == "after":
+            return Answer(to_json({"additionalContext": decision.reason}))
         return Answer(to_json({"permissionDecision": decision.verdict, "permissionDecisionReason": decision.reason}))
 
 

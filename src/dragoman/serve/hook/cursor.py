@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.model.calls import NativeCall
+from dragoman.model.calls import NativeCall, NativeResult
 
 from .client import Answer, Asked, Decision, HookClient, Stage, UnknownPayload, text_of, to_json
 
@@ -20,12 +20,18 @@ class Cursor(HookClient):
         "beforeMCPExecution": "before",
         "beforeReadFile": "before",
         "postToolUse": "after",
+        "postToolUseFailure": "after",
         "afterShellExecution": "after",
         "afterMCPExecution": "after",
         "afterFileEdit": "after",
         "beforeSubmitPrompt": "prompt",
         "stop": "stop",
+        "subagentStop": "stop",
+        **dict.fromkeys(("sessionStart", "sessionEnd", "subagentStart", "preCompact"), "other"),
+        **dict.fromkeys(("afterAgentResponse", "afterAgentThought"), "other"),
     }
+    lines = ("preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile")
+    record_lines = ("postToolUse", "postToolUseFailure", "beforeSubmitPrompt", "stop")
 
     def read(self, payload: Mapping[str, Any], event: str | None) -> Asked:
         """The folder is the first of `workspace_roots` where the event has no `cwd`."""
@@ -42,10 +48,14 @@ class Cursor(HookClient):
     def call(self, payload: Mapping[str, Any]) -> NativeCall:
         """The call of an event, in the words of Claude Code, whose tools Cursor's hooks name."""
         event = payload.get("hook_event_name")
-        if event == "beforeShellExecution" and isinstance(command := payload.get("command"), str):
+        if event in ("beforeShellExecution", "afterShellExecution") and isinstance(
+            command := payload.get("command"), str
+        ):
             return NativeCall("", "Bash", {"command": command})
         if event == "beforeReadFile" and isinstance(path := payload.get("file_path"), str):
             return NativeCall("", "Read", {"file_path": path})
+        if event == "afterFileEdit" and isinstance(path := payload.get("file_path"), str):
+            return NativeCall("", "Write", {"file_path": path, "content": ""})
         name, given = payload.get("tool_name"), payload.get("tool_input")
         if isinstance(given, str):
             try:
@@ -54,9 +64,15 @@ class Cursor(HookClient):
                 raise UnknownPayload("its tool_input is no JSON") from error
         if not isinstance(name, str) or not isinstance(given, dict):
             raise UnknownPayload("it has no tool_name, or no tool_input")
-        if event == "beforeMCPExecution" and not name.startswith("mcp__"):
+        if event in ("beforeMCPExecution", "afterMCPExecution") and not name.startswith("mcp__"):
             name = f"mcp__{text_of(payload, 'server_name') or 'unknown'}__{name}"
         return NativeCall("", "Bash" if name == "Shell" else name, given)
+
+    def returned(self, payload: Mapping[str, Any]) -> NativeResult | None:
+        """A text under a name for each event."""
+        error = text_of(payload, "error_message")
+        given = text_of(payload, "tool_output", "output", "result_json") or error
+        return None if given is None else NativeResult("", given, True if error else None)
 
     def answer(self, stage: Stage, event: str, decision: Decision) -> Answer:
         """`permission`, with one text for the user and one for the model."""

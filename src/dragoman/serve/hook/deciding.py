@@ -40,7 +40,7 @@ class Rules(msgspec.Struct, frozen=True):
     """What holds for the calls of other clients: the user's rules, and what is decided where no rule can tell."""
 
     policy: ToolPolicy
-    unknown_payloads: Literal["deny", "pass"] = "deny"
+    unknown_payloads: Literal["deny", "ask", "pass"] = "deny"
     decisions: Path | None = None
     """The folder in which decisions are recorded."""
 
@@ -85,6 +85,12 @@ def decide_on(
     policy = msgspec.structs.replace(policy, agent=asked.agent)
     call = Call(native.id, operations, native)
     verdict, rule = verdict_on(call, tools, policy, Folder(root, os.path.expanduser("~")))
+    if asked.stage == "after":
+        # It ran: somebody may have been asked, and only what is denied outright must not have run.
+        if verdict != "deny":
+            return Decision("pass")
+        reason = f"Not allowed by dragoman, but it ran before it could be stopped: {rule}. Do not use what it gave; "
+        return Decision("deny", f"{reason}tell the user what happened.", rule)
     if verdict == "allow" and rule is None:
         unread = any(isinstance(one, op.Unrecognised) for one in operations)
         if not unread or policy.unknown_commands == "allow":
@@ -124,6 +130,10 @@ def operations_of(native: NativeCall, asked: Asked, client: HookClient) -> Itera
     if served is not None:
         yield op.CallMcpTool(*served, arguments)
         return
+    plain = _on_file(native, client)
+    if plain is not None:
+        yield plain
+        return
     line = _command_line(native, client)
     if line is not None:
         yield op.RunCommand(line)
@@ -153,6 +163,21 @@ def _command_line(native: NativeCall, client: HookClient) -> str | None:
         return None
     line = given[name]
     return line if isinstance(line, str) else None
+
+
+def _on_file(native: NativeCall, client: HookClient) -> op.Operation | None:
+    """What a call on one file means that says no more than that; `None` where the vocabulary has to be asked."""
+    given, (tag, meanings) = native.arguments, client.files.get(native.name, ("", {}))
+    if not tag or not isinstance(given, dict) or given.keys() != meanings.keys():
+        return None
+    said = {meanings[name]: value for name, value in given.items()}
+    if not all(isinstance(value, str) for value in said.values()):
+        return None
+    if not said["path"] or not said.get("old", "x"):  # the vocabulary knows what an empty one means
+        return None
+    if tag == "edit_file":
+        said["edits"] = (op.Edit(said.pop("old"), said.pop("new")),)
+    return op.OPERATIONS[tag](**said)
 
 
 def _served(name: str, server: str | None) -> tuple[str | None, str] | None:

@@ -13,6 +13,13 @@ from .client import Answer, Asked, Decision, HookClient, Stage, text_of, to_json
 class Goose(HookClient):
     name, title, dialect = "goose", "Goose", "goose"
     shells = {"shell": "command"}
+    stages = {
+        **HookClient.stages,
+        "BeforeReadFile": "before",
+        "BeforeShellExecution": "before",
+        "AfterFileEdit": "after",
+        "AfterShellExecution": "after",
+    }
 
     def read(self, payload: Mapping[str, Any], event: str | None) -> Asked:
         """The event is under `event` and the folder under `working_dir` (1.34.0)."""

@@ -12,9 +12,10 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
@@ -22,7 +23,9 @@ from dragoman.config.files import write_private
 from dragoman.environment import child_environment
 from dragoman.errors import ConfigError, DragomanError, writing
 
+from .clients import client_named
 from .json_edit import added, plain, read_json, removed
+from .plugin_code import WORDS, plugin_code
 
 Scope = Literal["user", "project"]
 MARK: Final = " hook --client "
@@ -45,6 +48,7 @@ class Target(msgspec.Struct, frozen=True):
     empty: str = ""
     """What a file holds that is made for the entries."""
     executable: bool = False
+    client: str = ""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -62,8 +66,11 @@ def program() -> list[str]:
 
 
 def line_for(client: str, event: str) -> str:
-    """The line that a client runs. A shell denies the call if dragoman cannot be started."""
+    """The line that a client runs. Before a call, a shell denies it if dragoman cannot be started; at other events
+    nothing depends on it."""
     words = shlex.join([*program(), "hook", "--client", client, "--event", event])
+    if event in client_named(client).record_lines:
+        return f"{words} || true"
     return f'{words} || {{ echo "dragoman did not run, so the call is denied" >&2; exit 2; }}'
 
 
@@ -71,124 +78,115 @@ def _home() -> Path:
     return Path(os.path.expanduser("~"))
 
 
-def _claude_like(client: str, path: Path, keys: tuple[str, ...], event: str, **options: Any) -> tuple[Target, ...]:
-    matcher = options.pop("matcher", {"matcher": "*"})
-    hook = {"type": "command", **options, "command": line_for(client, event)}
-    return (Target(path, (Entry((*keys, event), {**matcher, "hooks": [hook]}),)),)
+def _events(client: str, *, outcomes: bool) -> tuple[str, ...]:
+    speaks = client_named(client)
+    return (*speaks.lines, *speaks.record_lines) if outcomes else speaks.lines
 
 
-def _claude_code(root: Path | None) -> tuple[Target, ...]:
+def _claude_like(
+    client: str,
+    path: Path,
+    *,
+    outcomes: bool,
+    keys: tuple[str, ...] = ("hooks",),
+    before: Mapping[str, Any] = MappingProxyType({}),
+    matcher: Mapping[str, Any] = MappingProxyType({"matcher": "*"}),
+    **options: Any,
+) -> tuple[Target, ...]:
+    """`before` are options for the events before a call."""
+    entries = []
+    for event in _events(client, outcomes=outcomes):
+        more = before if event in client_named(client).lines else {}
+        hook = {"type": "command", **options, **more, "command": line_for(client, event)}
+        entries.append(Entry((*keys, event), {**matcher, "hooks": [hook]}))
+    return (Target(path, tuple(entries)),)
+
+
+def _claude_code(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
     folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or _home() / ".claude") if root is None else root / ".claude"
-    options = {"timeout": 30, "onFailure": "block"}
-    return _claude_like("claude_code", folder / "settings.json", ("hooks",), "PreToolUse", **options)
+    closed = {"onFailure": "block"}
+    return _claude_like("claude_code", folder / "settings.json", outcomes=outcomes, before=closed, timeout=30)
 
 
-def _codex(root: Path | None) -> tuple[Target, ...]:
+def _codex(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
     folder = Path(os.environ.get("CODEX_HOME") or _home() / ".codex") if root is None else root / ".codex"
-    return _claude_like("codex", folder / "hooks.json", ("hooks",), "PreToolUse", timeout=30, matcher={})
+    return _claude_like("codex", folder / "hooks.json", outcomes=outcomes, matcher={}, timeout=30)
 
 
-def _gemini_cli(root: Path | None) -> tuple[Target, ...]:
+def _gemini_cli(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
     path = (root or _home()) / ".gemini" / "settings.json"
-    return _claude_like("gemini_cli", path, ("hooks",), "BeforeTool", name="dragoman", timeout=30_000)
+    return _claude_like("gemini_cli", path, outcomes=outcomes, name="dragoman", timeout=30_000)
 
 
-def _qwen_code(root: Path | None) -> tuple[Target, ...]:
-    return _claude_like(
-        "qwen_code", (root or _home()) / ".qwen" / "settings.json", ("hooks",), "PreToolUse", timeout=30_000
-    )
+def _qwen_code(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
+    path = (root or _home()) / ".qwen" / "settings.json"
+    return _claude_like("qwen_code", path, outcomes=outcomes, timeout=30_000)
 
 
-def _droid(root: Path | None) -> tuple[Target, ...]:
-    return _claude_like("droid", (root or _home()) / ".factory" / "hooks.json", (), "PreToolUse", timeout=30)
+def _droid(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
+    path = (root or _home()) / ".factory" / "hooks.json"
+    return _claude_like("droid", path, outcomes=outcomes, keys=(), timeout=30)
 
 
-def _copilot(root: Path | None) -> tuple[Target, ...]:
+def _copilot(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
     folder = _home() / ".copilot" / "hooks" if root is None else root / ".github" / "hooks"
-    hook = {"type": "command", "bash": line_for("copilot", "preToolUse"), "timeoutSec": 30}
-    return (_whole(folder / "dragoman.json", {"version": 1, "hooks": {"preToolUse": [hook]}}),)
+    hooks = {
+        event: [{"type": "command", "bash": line_for("copilot", event), "timeoutSec": 30}]
+        for event in _events("copilot", outcomes=outcomes)
+    }
+    return (_whole(folder / "dragoman.json", {"version": 1, "hooks": hooks}),)
 
 
-def _cursor(root: Path | None) -> tuple[Target, ...]:
-    events = ("preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile")
-    entries = tuple(
-        Entry(("hooks", event), {"command": line_for("cursor", event), "timeout": 30, "failClosed": True})
-        for event in events
-    )
-    return (Target((root or _home()) / ".cursor" / "hooks.json", entries, empty='{\n  "version": 1\n}\n'),)
+def _cursor(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
+    entries = []
+    for event in _events("cursor", outcomes=outcomes):
+        closed = {"failClosed": True} if event in client_named("cursor").lines else {}
+        entries.append(Entry(("hooks", event), {"command": line_for("cursor", event), "timeout": 30, **closed}))
+    return (Target((root or _home()) / ".cursor" / "hooks.json", tuple(entries), empty='{\n  "version": 1\n}\n'),)
 
 
-def _cline(root: Path | None) -> tuple[Target, ...]:
-    words = shlex.join([*program(), "hook", "--client", "cline", "--event", "PreToolUse"])
-    denied = '{"cancel": true, "errorMessage": "dragoman did not run, so the call is denied"}'
-    content = f"#!/bin/sh\n# Written by `dragoman hook install cline`.\n{words} || echo {shlex.quote(denied)}\n"
-    return (Target((root or _home()) / ".cline" / "hooks" / "PreToolUse", content=content, executable=True),)
+def _cline(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
+    targets = []
+    for event in _events("cline", outcomes=outcomes):
+        words = shlex.join([*program(), "hook", "--client", "cline", "--event", event])
+        denied = '{"cancel": true, "errorMessage": "dragoman did not run, so the call is denied"}'
+        instead = f"echo {shlex.quote(denied)}" if event in client_named("cline").lines else "echo '{}'"
+        content = f"#!/bin/sh\n# Written by `dragoman hook install cline`.\n{words} || {instead}\n"
+        path = (root or _home()) / ".cline" / "hooks" / event
+        targets.append(Target(path, content=content, executable=True, client="cline"))
+    return tuple(targets)
 
 
-def _goose(root: Path | None) -> tuple[Target, ...]:
+def _goose(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
     folder = (root or _home()) / ".agents" / "plugins" / "dragoman"
-    hooks = {"PreToolUse": [{"hooks": [{"type": "command", "command": line_for("goose", "PreToolUse")}]}]}
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": line_for("goose", event)}]}]
+        for event in _events("goose", outcomes=outcomes)
+    }
     about = {"name": "dragoman", "version": "1.0.0", "description": "Asks dragoman before each tool call."}
     return (_whole(folder / "plugin.json", about), _whole(folder / "hooks" / "hooks.json", {"hooks": hooks}))
 
 
-_PLUGIN: Final = """// Written by `dragoman hook install %(client)s`.
-import { spawnSync } from "node:child_process"
-
-function ask(tool, args, cwd, session) {
-  const [program, ...words] = %(words)s
-  const input = JSON.stringify({ plugin: "%(client)s", tool, arguments: args ?? {}, cwd, session })
-  const ran = spawnSync(program, words, { input, encoding: "utf8", timeout: 15000 })
-  try {
-    const answer = JSON.parse(ran.stdout)
-    if (typeof answer.deny === "string") return answer.deny || "Denied by dragoman."
-    if (ran.status === 0 && answer.pass === true) return null
-  } catch {}
-  return "dragoman did not run, so the call is denied"
-}
-"""
-_OPENCODE: Final = """
-export const Dragoman = async ({ directory }) => ({
-  "tool.execute.before": async (input, output) => {
-    const denied = ask(input.tool, output.args, directory, input.sessionID)
-    if (denied !== null) throw new Error(denied)
-  },
-})
-"""
-_PI: Final = """
-export default function (pi) {
-  pi.on("tool_call", async (event, ctx) => {
-    const denied = ask(event.toolName, event.input, ctx?.cwd ?? process.cwd(), undefined)
-    return denied === null ? undefined : { block: true, reason: denied }
-  })
-}
-"""
-
-
-_WORDS: Final = re.compile(r"^  const \[program, \.\.\.words\] = (\[.*\])$", re.MULTILINE)
-
-
-def _plugin(client: str, rest: str) -> str:
-    words = [*program(), "hook", "--client", client, "--event", "tool"]
-    return _PLUGIN % {"client": client, "words": msgspec.json.encode(words).decode()} + rest
-
-
-def _opencode(root: Path | None) -> tuple[Target, ...]:
+def _opencode(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
     config = Path(os.environ.get("XDG_CONFIG_HOME") or _home() / ".config")
     folder = config / "opencode" if root is None else root / ".opencode"
-    return (Target(folder / "plugins" / "dragoman.js", content=_plugin("opencode", _OPENCODE)),)
+    return (Target(folder / "plugins" / "dragoman.js", content=plugin_code("opencode", program(), outcomes=outcomes)),)
 
 
-def _pi(root: Path | None) -> tuple[Target, ...]:
+def _pi(root: Path | None, *, outcomes: bool) -> tuple[Target, ...]:
     folder = _home() / ".pi" / "agent" if root is None else root / ".pi"
-    return (Target(folder / "extensions" / "dragoman.ts", content=_plugin("pi", _PI)),)
+    return (Target(folder / "extensions" / "dragoman.ts", content=plugin_code("pi", program(), outcomes=outcomes)),)
 
 
 def _whole(path: Path, value: Any) -> Target:
     return Target(path, content=msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
-TARGETS: Final[Mapping[str, Callable[[Path | None], tuple[Target, ...]]]] = {
+class _Targets(Protocol):
+    def __call__(self, root: Path | None, *, outcomes: bool) -> tuple[Target, ...]: ...
+
+
+_TARGETS: Final[Mapping[str, _Targets]] = {
     "claude_code": _claude_code,
     "codex": _codex,
     "gemini_cli": _gemini_cli,
@@ -201,7 +199,12 @@ TARGETS: Final[Mapping[str, Callable[[Path | None], tuple[Target, ...]]]] = {
     "cursor": _cursor,
     "goose": _goose,
 }
-"""Client → the files of the user, or of the project in a folder."""
+
+
+def targets_of(client: str, root: Path | None, *, outcomes: bool = False) -> tuple[Target, ...]:
+    """The files of the user, or of the project in a folder; with `outcomes` also for the events that are recorded."""
+    return _TARGETS[client](root, outcomes=outcomes)
+
 
 ADVICE: Final = {
     "codex": "Codex skips a hook that you have not confirmed, without a word: start it, type /hooks, and trust this "
@@ -230,35 +233,57 @@ def is_installed(target: Target) -> bool:
     return text is not None and (text == target.content if target.content is not None else MARK in text)
 
 
-def changes_to_install(client: str, root: Path | None) -> Iterator[Change]:
+def installed(client: str, root: Path | None) -> tuple[Target, ...]:
+    """The files that have our lines, for all events if those are there; none if a file is missing."""
+    for outcomes in (True, False):
+        targets = targets_of(client, root, outcomes=outcomes)
+        if all(is_installed(target) for target in targets):
+            return targets
+    return ()
+
+
+def changes_to_install(client: str, root: Path | None, *, outcomes: bool = False) -> Iterator[Change]:
     """What installing changes."""
-    for target in TARGETS[client](root):
+    for target in targets_of(client, root, outcomes=outcomes):
         before = _read(target.path)
         if target.content is not None:
-            if (
-                before is not None
-                and "dragoman hook install" not in before
-                and MARK not in before
-                and '"dragoman"' not in before
-            ):
+            if before is not None and not _is_ours(before):
                 raise ConfigError(f"{target.path} exists and is not ours; move it away first")
             after = target.content
         else:
             after = before or target.empty
             try:
+                for entry in _all_entries(client, root, target) if after.strip() else ():
+                    after = removed(after, entry.keys, MARK)
                 for entry in target.entries:
-                    after = added(removed(after, entry.keys, MARK) if after.strip() else after, entry.keys, entry.value)
+                    after = added(after, entry.keys, entry.value)
             except ConfigError as problem:
                 raise ConfigError(f"{target.path}: {problem}") from problem
         if after != before:
             yield Change(target, before, after)
+    wanted = {target.path for target in targets_of(client, root, outcomes=outcomes)}
+    for target in targets_of(client, root, outcomes=True):
+        # A file of ours for an event that is no longer wanted.
+        if target.path not in wanted and (now := _read(target.path)) is not None and now == target.content:
+            yield Change(target, now, None)
+
+
+def _all_entries(client: str, root: Path | None, target: Target) -> Iterator[Entry]:
+    for one in targets_of(client, root, outcomes=True):
+        if one.path == target.path:
+            yield from one.entries
+
+
+def _is_ours(text: str) -> bool:
+    """Whether a whole file was written by installing."""
+    return "dragoman hook install" in text or MARK in text or '"dragoman"' in text
 
 
 def changes_to_uninstall(client: str, root: Path | None, kept: Path) -> Iterator[Change]:
     """What taking our line out changes. `kept` is the folder in which installing kept what was there."""
-    for target in TARGETS[client](root):
+    for target in targets_of(client, root, outcomes=True):
         now = _read(target.path)
-        if now is None or (MARK not in now and target.content is None):
+        if now is None or not (MARK in now if target.content is None else _is_ours(now)):
             continue
         record = _record(kept, target.path)
         if record is not None and record.after == _digest(now):
@@ -311,7 +336,10 @@ def apply(change: Change, kept: Path, *, undo: bool = False) -> None:
         _record_file(kept, path).unlink(missing_ok=True)
         return
     earlier = _record(kept, path)
-    first = earlier.before if earlier is not None and change.before and MARK in change.before else change.before
+    is_ours = change.before is not None and (
+        MARK in change.before if change.target.content is None else _is_ours(change.before)
+    )
+    first = earlier.before if earlier is not None and is_ours else change.before
     record = _Record(first, _digest(change.after or ""))
     write_private(_record_file(kept, path), msgspec.json.encode(record))
 
@@ -325,9 +353,9 @@ def lines_in(target: Target) -> tuple[list[str], list[str]]:
     Only the first are safe to run: a project can hold any text.
     """
     if target.executable:
-        return [shlex.quote(str(target.path))], []
+        return [f"{shlex.quote(str(target.path))} # --client {target.client} --event {target.path.name}"], []
     if target.content is not None and target.path.suffix != ".json":
-        words = _WORDS.search(target.content)  # code in the client's process, which starts this
+        words = WORDS.search(target.content)  # code in the client's process, which starts this
         return [shlex.join(msgspec.json.decode(words[1]))] if words else [], []
     expected = set(
         _lines(msgspec.json.decode(target.content) if target.content else [one.value for one in target.entries])
@@ -337,6 +365,9 @@ def lines_in(target: Target) -> tuple[list[str], list[str]]:
     except DragomanError:
         return [], []
     return [line for line in found if line in expected], [line for line in found if line not in expected]
+
+
+_NAMED: Final = re.compile(r" --client (\w+) --event (\w+)")
 
 
 def _lines(value: Any) -> list[str]:
@@ -355,7 +386,8 @@ def _lines(value: Any) -> list[str]:
 
 
 def tried(line: str, cwd: Path) -> str | None:
-    """Runs a line with a payload that must be denied; gives what is wrong, or `None`."""
+    """Runs a line with a payload that nobody knows, which must be denied before a call; gives what is wrong, or
+    `None`."""
     try:
         ran = subprocess.run(
             ["/bin/sh", "-c", line],
@@ -369,6 +401,9 @@ def tried(line: str, cwd: Path) -> str | None:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"it cannot be run: {error}"
     if ran.returncode == 0 and any(word in ran.stdout for word in (b"deny", b"cancel", b"block")):
+        return None
+    named = _NAMED.search(line)
+    if named and named[2] in client_named(named[1]).record_lines and b"this payload is not known" in ran.stderr:
         return None
     said = ran.stdout.decode(errors="replace")[:200]
     return f"it did not deny a payload that nobody knows: exit code {ran.returncode}, {said!r}"
