@@ -1,24 +1,34 @@
 """Writes `src/dragoman/logs/history/known/`: the names and kinds of fields in captured sessions. `make known` runs it.
 
 Sessions below `traces` and `traces-2` were captured from clients that were run; of those in `traces-wild` the index
-says which are as a client left them. Nothing but names of fields, kinds of values and versions is written.
+says which are as a client left them. Of a format nobody captured, all there is counts, our own samples too, and the
+names in the source of its reader are those that are read. Nothing but names of fields, kinds of values and versions is
+written.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import re
+import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
+from dragoman.dialects.base import uncaptured
 from dragoman.logs import Found, Originals
 from dragoman.logs.history import find_logs, read_log
 from dragoman.logs.history.known_fields import FOLDER, NO_VERSION, Counted, Evidence, Known, Learner
 from dragoman.logs.history.observed import Observed
+from dragoman.logs.history.record_fields import is_name
+from dragoman.registry import FORMATS
 from tests.conformance.conftest import SHARED
+from tests.logs.samples import SAMPLES
 
 WILD = SHARED / "traces-wild"
 _VERSION_OF_FOLDER = re.compile(r"@(\d[\w.+-]*)")
@@ -70,15 +80,43 @@ def version_of(seen: Observed) -> str:
 def learnt() -> dict[str, Known]:
     """What the sessions show of each client."""
     learners: dict[str, Learner] = defaultdict(Learner)
-    with Originals() as originals:
-        for found, evidence in found_logs():
+    with Originals() as originals, tempfile.TemporaryDirectory() as folder:
+        for found, evidence in [*found_logs(), *own_samples(Path(folder))]:
             if found.format == "dragoman":
                 continue
             seen, counted = observed(found)
             seen.learn_kinds(originals)
             form = "printed" if _PRINTED.search(str(found.path)) else "log"
-            learners[found.format].learn(form, version_of(seen), counted, seen.readings, evidence)
-    return {client: learner.known() for client, learner in learners.items()}
+            if FORMATS[found.format].captured:
+                learners[found.format].learn(form, version_of(seen), counted, seen.readings, evidence)
+            else:
+                learners[found.format].learn(form, NO_VERSION, counted, seen.readings, "captured")
+    return {client: learner.known(names_read(client)) for client, learner in learners.items()}
+
+
+def own_samples(folder: Path) -> Iterator[tuple[Found, Evidence]]:
+    """Our samples of formats nobody captured."""
+    for format in (name for name in SAMPLES if not FORMATS[name].captured):
+        for number, (name, data) in enumerate(SAMPLES[format]):
+            path = folder / format / str(number) / name
+            path.parent.mkdir(parents=True)
+            path.write_bytes(data)
+            yield Found(path, format), "made"
+
+
+def names_read(format: str) -> set[str]:
+    """The names of fields in the source of a reader, for a format nobody captured."""
+    if FORMATS[format].captured:
+        return set()
+    module = sys.modules[type(FORMATS[format]).__module__]
+    parts = {inspect.getmodule(one) for one in vars(module).values() if inspect.isfunction(one)} - {None, module}
+    sources = [module, *(one for one in parts if one is not None and ".formats.parts." in one.__name__), uncaptured]
+    return {
+        node.value
+        for one in sources
+        for node in ast.walk(ast.parse(inspect.getsource(one)))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and is_name(node.value)
+    }
 
 
 def written(known: Known) -> bytes:

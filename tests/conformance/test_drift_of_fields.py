@@ -34,8 +34,14 @@ SESSIONS = {
     "opencode": ("traces/opencode/files", "traces/opencode@1.1.11/tour"),
     "pi": ("traces-2/pi@0.84.4/tour", "traces-2/pi@0.52.12/tour"),
     "qwen_code": ("traces/qwen-code/files", "traces/qwen-code@0.12.0/tour"),
+    "droid": ("traces-2/droid/files", "traces-2/droid/shell"),
+    "goose": ("traces-2/goose/files", "traces-2/goose/agents"),
+    "kilo": ("traces-2/kilo/files", "traces-2/kilo/own"),
+    "kimi_code": ("traces-2/kimi-code/files", "traces-2/kimi-code/agents"),
+    "mistral_vibe": ("traces-2/mistral-vibe/files", "traces-2/mistral-vibe/meta"),
+    "openhands": ("traces-2/openhands/files", "traces-2/openhands/agents"),
 }
-"""Sessions of each client, one of the newest version and one of an older."""
+"""Sessions of each client: one of the newest version and one of an older, or two of the only one."""
 
 Change = Callable[[Any], Any]
 _USAGE = re.compile(r"usage|tokens|metrics", re.IGNORECASE)
@@ -76,7 +82,7 @@ def reworded(word: str) -> Change:
 def told_after(change: Change, session: Path, folder: Path) -> str:
     """What `schema check` says of a session in which something was changed everywhere."""
     shutil.copytree(session / "home", folder)
-    for path in (one for one in folder.rglob("*") if one.suffix in (".json", ".jsonl", ".db")):
+    for path in (one for one in folder.rglob("*") if one.suffix in (".json", ".jsonl", ".db") or one.name == "CURRENT"):
         before = path.read_bytes()
         if before.strip():
             path.write_bytes(mutated(before, change))

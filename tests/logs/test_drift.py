@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from dragoman.dialects import DIALECTS
 from dragoman.logs import FORMATS, Found, read
 from dragoman.logs.history import check_drift, extract_shapes
 from dragoman.logs.history.drift import Drift, Report
+from dragoman.logs.history.known_fields import known_of
+from dragoman.logs.history.observed import counted_in
 from dragoman.logs.history.shapes import Shape, kind_of
 from dragoman.model import CallFunction, CallMcpTool, Failure, SteerClient, ToolCalled, ToolReturned, Unrecognised
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _block, _claude, _codex, _told, lines
@@ -61,19 +64,34 @@ def mutated(data: bytes, change: Change) -> bytes:
 
 
 def _mutated_database(data: bytes, change: Change) -> bytes:
-    database = sqlite3.connect(":memory:")
-    database.deserialize(data)
-    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    for table in tables:
-        cursor = database.execute(f'SELECT rowid, * FROM "{table}"')
-        columns = [column[0] for column in cursor.description][1:]
-        for row, *cells in cursor.fetchall():
-            for column, cell in zip(columns, cells, strict=True):
-                if isinstance(cell, str) and cell.startswith(("{", "[{")):
-                    changed = json.dumps(deep(json.loads(cell), change))
-                    database.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?', (changed, row))
-    database.commit()
-    return database.serialize()
+    """The same tables, each row changed as an object of its columns."""
+    before, after = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
+    before.deserialize(data)
+    tables = before.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    for (table,) in tables.fetchall():
+        cursor = before.execute(f'SELECT * FROM "{table}"')
+        names = [column[0] for column in cursor.description]
+        rows = [deep_row(dict(zip(names, row, strict=True)), change) for row in cursor]
+        columns = list(dict.fromkeys(name for row in rows for name in row)) or names
+        after.execute(f'CREATE TABLE "{table}" ({", ".join(f"{chr(34)}{name}{chr(34)}" for name in columns)})')
+        holes = ", ".join("?" * len(columns))
+        after.executemany(
+            f'INSERT INTO "{table}" VALUES ({holes})', [[row.get(name) for name in columns] for row in rows]
+        )
+    after.commit()
+    return after.serialize()
+
+
+def deep_row(row: dict[str, Any], change: Change) -> dict[str, Any]:
+    """Changes a row, and the JSON in its cells."""
+    cells = {
+        name: json.dumps(deep(json.loads(cell), change))
+        if isinstance(cell, str) and cell.startswith(("{", "[{"))
+        else cell
+        for name, cell in row.items()
+    }
+    changed: dict[str, Any] = change(cells)
+    return changed
 
 
 def deep(value: Any, change: Change) -> Any:
@@ -278,6 +296,78 @@ def test_what_was_never_answered_tells_of_new_tools_only(tmp_path: Path) -> None
         )
     )
     assert told(found(path, "claude_code")) == [("new_tool", "made_up", None)]
+
+
+UNCAPTURED = [format for format in SAMPLES if not FORMATS[format].captured]
+
+
+def said_of(files: list[Found]) -> str:
+    return "\n".join(one.what for one in check_drift(files).drifts)
+
+
+@pytest.mark.parametrize("format", UNCAPTURED)
+def test_fields_that_are_read_of_a_format_nobody_captured_are_told_when_they_change(
+    tmp_path: Path, format: str
+) -> None:
+    known = known_of(format)
+    assert known is not None
+    assert said_of(put(tmp_path / "before", format)) == ""
+    untold = []
+    for number, (file, data) in enumerate(SAMPLES[format]):
+        if data.startswith(b"PK"):
+            continue  # a log in a zip file: the same fields as in the document
+        its = counted_in([tmp_path / "before" / file], DIALECTS[FORMATS[format].dialect])
+        for name in sorted(its.names & set(known.read)):
+            changes: dict[str, Change] = {
+                f"{name}2": lambda value, name=name: (
+                    {f"{key}2" if key == name else key: one for key, one in value.items()}
+                    if isinstance(value, dict)
+                    else value
+                ),
+                name: lambda value, name=name: (
+                    {key: True if key == name and isinstance(one, str) else one for key, one in value.items()}
+                    if isinstance(value, dict)
+                    else value
+                ),
+            }
+            for wanted, change in changes.items():
+                changed = tmp_path / str(number) / wanted / Path(file).name
+                changed.parent.mkdir(parents=True)
+                changed.write_bytes(mutated(data, change))
+                if changed.read_bytes() != mutated(data, lambda value: value) and wanted not in said_of(
+                    [Found(changed, format)]
+                ):
+                    untold.append((file, wanted))
+    assert untold == []
+
+
+def test_a_new_field_in_a_format_nobody_captured_is_an_addition(tmp_path: Path) -> None:
+    def widened(value: Any) -> Any:
+        return {**value, "brandNew": True} if isinstance(value, dict) and "role" in value else value
+
+    name = SAMPLES["amp"][0][0]
+    report = check_drift(put(tmp_path, "amp", (name, widened)))
+    assert report.drifts == []
+    assert ["brandNew" in one.what for one in report.additions] == [True]
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (lambda role: 7, "message.message<assistant>.role: expected string, seen number"),
+        (lambda role: None, "message.message<assistant>.role"),
+    ],
+)
+def test_a_field_that_says_the_kind_is_told_when_it_says_none(
+    tmp_path: Path, change: Callable[[str], Any], told: str
+) -> None:
+    def changed(value: Any) -> Any:
+        if not isinstance(value, dict) or value.get("role") != "assistant":
+            return value
+        after = {**value, "role": change(value["role"])}
+        return after if after["role"] is not None else {key: one for key, one in value.items() if key != "role"}
+
+    assert told in said_of(put(tmp_path, "droid", (SAMPLES["droid"][0][0], changed))).split("\n")
 
 
 def test_our_own_recordings_are_held_against_nothing(tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ class MistralVibe(LogFormat):
 
     def beside(self, path: Path) -> Iterator[Path]:
         if path.name == "CURRENT":
-            yield from files_in(path.parent, "generations/*/*.json", "journal/*.jsonl", "meta.json")
+            read = (f"generations/*/{name}.json" for name in ("manifest", "checkpoint", "projection-state"))
+            yield from files_in(path.parent, *read, "journal/*.jsonl", "meta.json")
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
@@ -177,23 +178,26 @@ class _Checker:
         if known is not None:
             counted = observed.finish()
             form = known_fields.form_of(known, counted)
-            self._fields(observed, form, counted)
+            self._fields(observed, form, counted, known.read)
             self._falls(observed, form.reading)
 
-    def _fields(self, observed: Observed, form: known_fields.Form, counted: known_fields.Counted) -> None:
+    def _fields(
+        self, observed: Observed, form: known_fields.Form, counted: known_fields.Counted, read: list[str]
+    ) -> None:
         """The fields that are new, missing, renamed or of another type."""
         client, versions = observed.found.format, sorted(observed.versions)
-        differences, left_out = known_fields.differences(form, counted, versions)
+        differences, left_out = known_fields.differences(form, counted, versions, read)
         if left_out:
             self._shortened[observed.found.path] = left_out
-        captured = known_fields.is_captured(form, versions)
+        captured = not read and known_fields.is_captured(form, versions)
         missing = {one.place: one for one in reversed(differences) if one.kind == "missing_field"}
         new = {one.place: one for one in reversed(differences) if one.kind == "new_field"}
         for one in differences:
             if one.kind == "new_record" and one.source in observed.unknown:
                 continue  # its reader says so
             if one.kind in ("new_field", "new_record") and not captured and one.place not in missing:
-                added = self._additions.setdefault((client, versions[-1]), Additions(client, versions[-1], []))
+                version = versions[-1] if versions else NO_VERSION
+                added = self._additions.setdefault((client, version), Additions(client, version, []))
                 name = one.place if one.field is None else f"{one.place}.{one.field}"
                 if name not in added.fields:
                     added.fields.append(name)
@@ -233,8 +237,11 @@ class _Checker:
             self._refused += 1
             return
         call = event.call
-        if any(isinstance(operation, op.Unrecognised) for operation in call.operations):
-            name = qualified(call.native)
+        name = qualified(call.native)
+        if any(isinstance(operation, op.Unrecognised) for operation in call.operations) or (
+            any(isinstance(operation, op.CallMcpTool | op.CallFunction) for operation in call.operations)
+            and _is_nearly_own(dialect, name)
+        ):
             self._add(client, event, "new_tool", name)
             self._shapes.setdefault((client, name), Shape()).learn(call.native.arguments, event.source)
             return
@@ -305,6 +312,13 @@ class _Checker:
 
 def _is_refusal(outcome: Any) -> bool:
     return isinstance(outcome, Failure) and outcome.kind in ("unknown_tool", "invalid_arguments")
+
+
+@lru_cache(maxsize=4096)
+def _is_nearly_own(dialect: Dialect, name: str) -> bool:
+    """Whether what reads like a tool of a server or a user (`background_process2`) is called almost as one of ours."""
+    own = [one.native_name for one in dialect.spellings] + [one.name for one in dialect.steering]
+    return name not in own and bool(get_close_matches(name, own, n=1, cutoff=0.9))
 
 
 def _without_marks(schema: Any) -> Any:

@@ -77,10 +77,12 @@ class Form(msgspec.Struct):
     reading: Reading = msgspec.field(default_factory=Reading)
 
 
-class Known(msgspec.Struct):
+class Known(msgspec.Struct, omit_defaults=True):
     """What is known of one client: `log` is what it stores, `printed` what it prints."""
 
     forms: dict[str, Form] = {}
+    read: list[str] = []
+    """Of a format nobody captured, the names of fields that its reader reads: nothing is sure of the others."""
 
 
 @lru_cache(maxsize=32)
@@ -193,9 +195,9 @@ class Learner:
                 learnt.kinds[place][name] |= kinds
                 learnt.kinds[pooled(place)][name] |= kinds
 
-    def known(self) -> Known:
-        """What was learnt."""
-        return Known({name: _compiled(learnt) for name, learnt in sorted(self._forms.items())})
+    def known(self, read: Iterable[str] = ()) -> Known:
+        """What was learnt; `read` are the names that the reader of a format nobody captured reads."""
+        return Known({name: _compiled(learnt) for name, learnt in sorted(self._forms.items())}, sorted(read))
 
 
 def _compiled(learnt: _Learnt) -> Form:
@@ -296,6 +298,7 @@ def _reading(all_readings: list[Readings]) -> Reading:
 # ── comparing ────────────────────────────────────────────────────────────────
 
 _ALWAYS: Final = "always there"
+_SOMETIMES: Final = "there in other logs"
 _SHORTENED: Final = 0.2
 """The part of the fields a client always writes without which a log was shortened."""
 
@@ -327,13 +330,18 @@ def form_of(known: Known, counted: Counted) -> Form:
     return max(known.forms.values(), key=common)
 
 
-def looks_like(names: set[str]) -> tuple[str, float] | None:
-    """The client whose logs have most of these names of fields, and the part of them it has; `None` below a half."""
-    owners: dict[str, set[str]] = {client: _names_of(client) for client in clients_known()}
-    shared = {name: sum(name in its for its in owners.values()) for name in names}
+def looks_like(counted: Counted) -> tuple[str, float] | None:
+    """The client whose logs have most of these fields, by name and by place, and the part of the names that it has.
+
+    `None` below a half. A field that few clients have says more than one that many have.
+    """
+    names, fields = counted.names, set(_pairs(counted.fields))
+    owners = {client: _fields_of(client) for client in clients_known()}
+    shared = Counter(field for its in owners.values() for field in its if field in names or field in fields)
 
     def likeness(client: str) -> float:
-        return sum(1 + 1 / shared[name] for name in names & owners[client])
+        its = owners[client]
+        return sum(1 + 1 / shared[name] for name in names & its) + sum(2 / shared[field] for field in fields & its)
 
     best = max(owners, key=likeness, default=None)
     if best is None or len(names) < _FEW or len(names & owners[best]) < len(names) / 2:
@@ -342,9 +350,17 @@ def looks_like(names: set[str]) -> tuple[str, float] | None:
 
 
 @lru_cache(maxsize=32)
-def _names_of(client: str) -> set[str]:
+def _fields_of(client: str) -> set[str]:
+    """The names of the fields of a client, and each with its place."""
     known = known_of(client) or Known()
-    return {name for form in known.forms.values() for place in form.places.values() for name in place.fields}
+    places = [form.places for form in known.forms.values()]
+    pairs = {pair for one in places for pair in _pairs({place: its.fields for place, its in one.items()})}
+    return pairs | {name for one in places for place in one.values() for name in place.fields}
+
+
+def _pairs(fields: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    for place, names in fields.items():
+        yield from (f"{pooled(place)} {name}" for name in names)
 
 
 def is_captured(form: Form, versions: Iterable[str]) -> bool:
@@ -352,13 +368,18 @@ def is_captured(form: Form, versions: Iterable[str]) -> bool:
     return all(version in (*form.versions, *form.others) for version in versions if version != NO_VERSION)
 
 
-def differences(form: Form, counted: Counted, versions: Iterable[str]) -> tuple[list[Difference], int]:
+def differences(
+    form: Form, counted: Counted, versions: Iterable[str], read: Iterable[str] = ()
+) -> tuple[list[Difference], int]:
     """How a log that these versions wrote differs from what is known of them, and how many fields were left out of it.
 
     A log that lacks a good part of what its client always writes was shortened or made by hand, and says nothing about
-    the client: of such a log the missing fields are counted and are no differences.
+    the client: of such a log the missing fields are counted and are no differences. Of a format nobody captured, fields
+    that are not `read` may be of another type, or missing.
     """
     found = [*_new(form, counted)]
+    if names := set(read):
+        return list(_of_what_is_read(form, counted, found, names)), 0
     new = {one.place for one in found if one.kind == "new_field"}
     expected = 0
     missing: list[Difference] = []
@@ -367,10 +388,42 @@ def differences(form: Form, counted: Counted, versions: Iterable[str]) -> tuple[
             expected += one
         else:
             missing.append(one)
-    always = sum(one.expected == _ALWAYS for one in missing)
-    if always > _FEW and always > _SHORTENED * expected:
-        return found, always
+    always = [one for one in missing if one.expected == _ALWAYS]
+    if len({one.field for one in always}) > _FEW and len(always) > _SHORTENED * expected:
+        return found, len(always)  # one field that is missing everywhere was taken away by the client, not by hand
     return found + missing, 0
+
+
+def _of_what_is_read(form: Form, counted: Counted, found: Iterable[Difference], read: set[str]) -> Iterator[Difference]:
+    """Of all differences those in fields that are read. A field that is read and seen for the first time takes the
+    place of another: then nothing is missing there."""
+    new: list[Difference] = []
+    others: set[str] = set()
+    for one in found:
+        if one.kind == "new_field" and one.field in read:
+            others.add(one.place)
+        elif one.kind in ("new_field", "new_record"):
+            new.append(one)
+        elif one.field in read:
+            yield one
+    yield from new
+    lost = [one for one in _missing(form, counted, [], set()) if isinstance(one, Difference) and one.field in read]
+    told = {(one.place, one.field) for one in lost}
+    renamed = [one for one in _perhaps_renamed(form, counted, new, read) if (one.place, one.field) not in told]
+    yield from (one for one in (*lost, *renamed) if one.place not in others)
+
+
+def _perhaps_renamed(form: Form, counted: Counted, new: Iterable[Difference], read: set[str]) -> Iterator[Difference]:
+    """Fields that are read and are nowhere in a place where a field of the same type is new."""
+    for one in new:
+        place = form.places.get(pooled(one.place))
+        here = counted.fields.get(one.place, {})
+        if place is None or one.kind != "new_field":
+            continue
+        for name, field in place.fields.items():
+            is_alike = any(KINDS[kind] in (one.seen or "") for kind in field.kinds if kind != "n")
+            if name in read and name not in here and is_alike:
+                yield Difference("missing_field", one.place, name, _SOMETIMES, None, one.count, one.source)
 
 
 def _nearest(form: Form, versions: list[str]) -> set[int] | None:
@@ -406,6 +459,9 @@ def _new(form: Form, counted: Counted) -> Iterator[Difference]:
                 unknown.append(place)
                 yield from _unknown_place(form, place, counted)
             continue
+        if 2 * len(fields.keys() - known.fields.keys()) > len(fields) and (lost := list(_lost(form, place, counted))):
+            yield from lost
+            continue
         for name, (kinds, count, source) in fields.items():
             field = known.fields.get(name)
             if field is None:
@@ -414,14 +470,12 @@ def _new(form: Form, counted: Counted) -> Iterator[Difference]:
                 if name.endswith("[]") and name.removesuffix("[]") not in known.fields:
                     continue
                 if name != "*":
-                    seen = " | ".join(KINDS[kind] for kind in sorted(kinds))
-                    yield Difference("new_field", place, name, None, seen, count, source)
+                    yield Difference("new_field", place, name, None, _kinds_named(kinds), count, source)
                 continue
             strange = kinds - set(field.kinds) - {"n"}
             if strange and field.kinds not in ("", "n"):
                 expected = " | ".join(KINDS[kind] for kind in field.kinds if kind != "n")
-                seen = " | ".join(KINDS[kind] for kind in sorted(strange))
-                yield Difference("changed_type", place, name, expected, seen, count, source)
+                yield Difference("changed_type", place, name, expected, _kinds_named(strange), count, source)
 
 
 def _outer(place: str) -> str | None:
@@ -435,28 +489,47 @@ def _outer(place: str) -> str | None:
 
 
 def _unknown_place(form: Form, place: str, counted: Counted) -> Iterator[Difference]:
-    """An object where none was known: of a new kind if others were, else the field that holds it is new and told.
-
-    If the field is gone that says of which kind it is, it differs in its fields from the kind that is most like it.
-    """
-    outer = _outer(place)
-    bare = _bare(pooled(place))
-    others = [one for one in form.places if _bare(one) == bare and "+" not in one]
-    if not others:
+    """An object where none was known: of a new kind if others were, else the field that holds it is new and told."""
+    lost = list(_lost(form, place, counted))
+    if lost or not _of_other_kinds(form, place):
+        yield from lost
         return
+    kind = None if _outer(place) is None else place.rpartition("<")[2].removesuffix(">")
+    yield Difference("new_record", place, kind, None, None, counted.objects[place], counted.first[place])
+
+
+def _of_other_kinds(form: Form, place: str) -> list[str]:
+    """The places of objects that stand where these do and call themselves something else."""
+    bare = _bare(pooled(place))
+    return [one for one in form.places if one != place and _bare(one) == bare and "+" not in one]
+
+
+def _lost(form: Form, place: str, counted: Counted) -> Iterator[Difference]:
+    """How objects that do not say of which kind they are differ from the kind that is most like them.
+
+    The field that says so is gone, or holds no word; other fields that are new are told with it.
+    """
     here, objects, source = counted.fields[place], counted.objects[place], counted.first[place]
+    others = _of_other_kinds(form, place)
+    if place.endswith(">") or not others:
+        return
     nearest = max(others, key=lambda one: len(form.places[one].fields.keys() & here.keys()))
     known = form.places[nearest].fields
-    gone = [name for name in SAYS_KIND if name in known and known[name].steady and name not in here]
+    said = [name for name in SAYS_KIND if name in known and "s" in known[name].kinds]
+    gone = [name for name in said if (len(said) == 1 or known[name].steady) and "s" not in here.get(name, ("",))[0]]
     for name in gone:
-        yield Difference("missing_field", nearest, name, _ALWAYS, None, objects, source)
-        for new, (kinds, count, seen) in here.items():
-            if new not in known and not new.endswith("[]") and new != "*":
-                said = " | ".join(KINDS[kind] for kind in sorted(kinds))
-                yield Difference("new_field", nearest, new, None, said, count, seen)
-    if not gone:
-        kind = place if outer is None else place.rpartition("<")[2].removesuffix(">")
-        yield Difference("new_record", place, None if outer is None else kind, None, None, objects, source)
+        if name in here:
+            seen = _kinds_named(here[name][0])
+            yield Difference("changed_type", nearest, name, KINDS["s"], seen, objects, source)
+        else:
+            yield Difference("missing_field", nearest, name, _ALWAYS, None, objects, source)
+    for new, (kinds, count, first) in here.items() if gone else ():
+        if new not in known and not new.endswith("[]") and new != "*":
+            yield Difference("new_field", nearest, new, None, _kinds_named(kinds), count, first)
+
+
+def _kinds_named(kinds: Iterable[str]) -> str:
+    return " | ".join(KINDS[kind] for kind in sorted(kinds))
 
 
 def _bare(place: str) -> str:
@@ -492,7 +565,7 @@ def _missing(form: Form, counted: Counted, versions: list[str], new: set[str]) -
                 continue
             if objects > 2 * field.without + 8 or (place in new and objects > field.without):
                 told.add(name)
-                yield Difference("missing_field", place, name, "there in other logs", None, objects, source)
+                yield Difference("missing_field", place, name, _SOMETIMES, None, objects, source)
         for one, other in known.either:
             count = sum(
                 count for names, count in counted.shapes[place].items() if one not in names and other not in names

@@ -65,7 +65,7 @@ def _like(path: Path, what: str) -> str:
     client = client_that_keeps(path)
     if client is not None:
         return f"{what}, where {client} keeps its logs"
-    like = looks_like(counted_in([path], None).names)
+    like = looks_like(counted_in([path], None))
     if like is None:
         return what
     return f"{what}; {like[1]:.0%} of its fields are those of {like[0]}"

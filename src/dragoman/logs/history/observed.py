@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +21,7 @@ from .shapes import qualified, records_by_kind, tool_named
 
 _NOTES = (ev.ClientNoted, ev.UnknownRecord)
 _SAID = (ev.ModelSaid, ev.ToolCalled)
+_WORD = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
 
 
 class Observed:
@@ -78,8 +80,9 @@ class Observed:
         self.readings.replies = len(self._replies)
         self.readings.counted = len(self._counted)
         self.readings.empty = len(self._counted - self._replies)
-        files = {self.found.path, *(Path(source.file) for source in self.noted)}
-        return counted_in(files, DIALECTS[FORMATS[self.found.format].dialect])
+        format, path = FORMATS[self.found.format], self.found.path
+        files = {path, *(Path(source.file) for source in self.noted), *format.beside(path)}
+        return counted_in(files, DIALECTS[format.dialect], path)
 
     def kinds(self, originals: Originals, sources: Iterable[ev.Source]) -> dict[str, list[ev.Source]]:
         """The kinds of these records."""
@@ -99,16 +102,21 @@ class Observed:
             self.readings.records[kind] = [len(sources), sum(self.noted[source] for source in sources)]
 
 
-def counted_in(files: Iterable[Path], dialect: Dialect | None) -> Counted:
-    """The fields of these files, as those of one log."""
+def counted_in(files: Iterable[Path], dialect: Dialect | None, main: Path | None = None) -> Counted:
+    """The fields of these files, as those of one log.
+
+    A record in a file beside the `main` one that does not say of which kind it is has the place `<name of the file>:`.
+    """
 
     def is_own(tool: str) -> bool:
         return dialect is not None and any(tool_named(dialect, tool))
 
     walk, counted = Walk(is_own), Counted()
     for path in sorted(files):
+        named = path.stem.rpartition(".")[2]
+        is_beside = main is not None and named not in main.stem and _WORD.fullmatch(named) is not None
         for root, value, source in records_of(path):
-            for place, fields in walk.objects(value, root):
+            for place, fields in walk.objects(value, root, f"{named}:" if is_beside else "record"):
                 counted.add(place, fields, source)
     return counted
 
@@ -122,7 +130,7 @@ def look_alikes(passed: Iterable[Path], *, alone: bool) -> list[Found]:
     found = []
     for path in passed:
         client = client_that_keeps(path)
-        if client is None and alone and (like := looks_like(counted_in([path], None).names)) is not None:
+        if client is None and alone and (like := looks_like(counted_in([path], None))) is not None:
             client = like[0]
         if client is not None:
             found.append(Found(path, client))

@@ -37,6 +37,7 @@ _CALL_IDS: Final = ("id", "call_id", "callId", "callID", "toolCallId", "tool_cal
 _OPAQUE: Final = {
     *("input", "args", "arguments", "parameters", "rawInput", "rawArguments", "parsedArgs", "function_args"),
     *("toolInput", "tool_input", "schema", "inputSchema", "input_schema", "parametersJsonSchema"),
+    *("outputSchema", "output_schema", "model_input"),
     *("env", "environment", "headers"),
 }
 """Fields whose objects hold what a model, a user or a server named."""
@@ -62,17 +63,20 @@ class Walk:
         self._tools: dict[str, str] = {}
         """Call id → its tool: a result often has the id alone."""
 
-    def objects(self, record: Any, root: str = "") -> Iterator[tuple[str, Fields]]:
-        """Every object of a record with its place and its fields, the outermost first."""
+    def objects(self, record: Any, root: str = "", unnamed: str = "record") -> Iterator[tuple[str, Fields]]:
+        """Every object of a record with its place and its fields, the outermost first.
+
+        `unnamed` is the place of a record that does not say of which kind it is.
+        """
         if isinstance(record, dict):
             self._note_tools(record, 0)
-            place = root + kinds_of(record) or "record"
+            place = root + kinds_of(record) or unnamed
             yield from self._object(record, place, self._tool_of(record, 3), _DEEPEST)
             if (block := _first_block(record)) is not None:
                 yield f"{place}+{block}", {name: "" for name in record if is_name(name)}
         elif isinstance(record, list):
             for one in record:
-                yield from self.objects(one, root)
+                yield from self.objects(one, root, unnamed)
 
     def _object(
         self, value: dict[str, Any], place: str, tool: str | None, deepest: int
