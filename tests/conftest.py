@@ -15,7 +15,7 @@ from hypothesis.internal.conjecture import providers
 
 from dragoman import config
 
-# The tests use the same examples every time, 40 for a law that asks for no other number (tests/examples.py);
+# The tests use the same examples every time, 24 for a law that asks for no other number (tests/examples.py);
 # `make fuzz` explores with random ones, and takes all 100 (`--hypothesis-profile=fuzz`).
 # No deadline and no check of speed: on a slow machine the program is still right. The fixtures that laws use
 # (folders, indexes) may be shared by the examples of one law.
@@ -23,7 +23,7 @@ settings.register_profile(
     "fixed",
     deadline=None,
     derandomize=True,
-    max_examples=40,
+    max_examples=24,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
