@@ -57,6 +57,13 @@ def test_the_same_bytes_come_back_where_they_were_or_elsewhere(keeper: User) -> 
     assert len(keeper.types("sessions", "--json").json) == 2
 
 
+def test_last_is_the_newest_session_as_in_every_command(keeper: User) -> None:
+    newest = keeper.types("sessions", "--json").json[0]["id"]
+    (file,) = keeper.types("keep", "restore", "last", "--to", "back", "--json").json["files"]
+    assert (keeper.here / file).read_bytes() == {"s-1": CLAUDE, "c-1": CODEX}[newest]
+    assert keeper.types("keep", "forget", "last", "--json").json == {"forgotten": [newest]}
+
+
 def test_a_log_that_was_moved_is_not_counted_twice(keeper: User) -> None:
     moved = keeper.home / ".claude/projects/-elsewhere" / Path(LOG).name
     moved.parent.mkdir()

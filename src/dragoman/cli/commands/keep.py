@@ -169,10 +169,14 @@ def verify(console: Console, *, as_json: bool) -> ExitCode:
 @json_option
 @click.pass_obj
 def restore(console: Console, *, session: str, folder: Path | None, as_json: bool) -> ExitCode:
-    """Write the kept logs of a session, byte for byte: where they were, or below a folder. No file is replaced."""
+    """Write the kept logs of a session, byte for byte: where they were, or below a folder. No file is replaced.
+
+    SESSION is the beginning of its id, or `last`.
+    """
     written: list[str] = []
     with archive.Archive(create=False) as kept:
-        newest = {one.path: one for one in kept.with_session(session)}  # of each log, the last that has the session
+        found = kept.with_session(_meant(console, session))
+        newest = {one.path: one for one in found}  # of each log, the last that has the session
         places = [
             (file, archive.place_of(log, file, folder) if folder is not None else Path(file.path))
             for log in newest.values()
@@ -201,11 +205,13 @@ def restore(console: Console, *, session: str, folder: Path | None, as_json: boo
 def forget(console: Console, *, session: str, with_others: bool, as_json: bool) -> ExitCode:
     """Take the logs of a session out of the archive for good. The client's own log is not touched.
 
+    SESSION is the beginning of its id, or `last`.
     The session is not kept again until it is named: `dragoman keep ID`.
     """
     with archive.Archive(create=False) as kept:
-        found = kept.with_session(session)
-        (id,) = _beginning(found, session)
+        wanted = _meant(console, session)
+        found = kept.with_session(wanted)
+        (id,) = _beginning(found, wanted)
         sessions = {one for log in found for one in log.sessions}
         others = sessions - {id}
         if others and not with_others:
@@ -222,6 +228,11 @@ def forget(console: Console, *, session: str, with_others: bool, as_json: bool) 
     else:
         console.line(f"{len(found):,} kept logs of {id} were forgotten.")
     return ExitCode.OK
+
+
+def _meant(console: Console, session: str) -> str:
+    """The id that was typed; for `last` that of the newest session, as in every command."""
+    return query_of(console, ()).find(session).session if session == "last" else session
 
 
 def _beginning(found: Iterable[archive.KeptLog], id: str) -> set[str]:
