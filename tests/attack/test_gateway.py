@@ -34,10 +34,13 @@ def surroundings(folder: Path) -> dict[str, str]:
     }
 
 
+BY_NAME = ("--token-env", "MY_GATEWAY_TOKEN")
+
+
 @contextmanager
-def gateway(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def gateway(folder: Path, *token: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A gateway of its own; its process and its port."""
-    words = ("gateway", "--model", "openai:gpt-5.5", "--token-env", "MY_GATEWAY_TOKEN")
+    words = ("gateway", "--model", "openai:gpt-5.5", *(token or BY_NAME))
     process = subprocess.Popen(
         [sys.executable, "-m", "dragoman", *words],
         cwd=folder,
@@ -77,9 +80,12 @@ def listening(process: int) -> set[str]:
     return {row[1].partition(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets}
 
 
-def test_nobody_but_a_program_of_this_machine_with_the_token_is_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("token", [BY_NAME, ("--token", TOKEN)])
+def test_nobody_but_a_program_of_this_machine_with_the_token_is_answered(
+    token: tuple[str, ...], tmp_path: Path
+) -> None:
     """The gateway listens on 127.0.0.1 alone, wants its token, and answers no web page."""
-    with gateway(tmp_path) as (process, port):
+    with gateway(tmp_path, *token) as (process, port):
         assert listening(process.pid) == {"0100007F"}
         told = {"authorization": f"Bearer {TOKEN}"}
         refused = {

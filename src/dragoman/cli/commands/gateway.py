@@ -50,8 +50,11 @@ if TYPE_CHECKING:
     help="Whose tools the model is offered: its own, or those of the client as they are.",
 )
 @click.option(
-    "--token-env", metavar="VARIABLE", help="The variable with the token that clients must send; else one is made."
+    "--token",
+    metavar="TEXT",
+    help="The token that clients must send; else one is made. Other users of this machine can see it: --token-env.",
 )
+@click.option("--token-env", metavar="VARIABLE", help="The variable with the token that clients must send.")
 @click.option(
     "--web", is_flag=True, help="Search the web and fetch pages here, where the model's provider does not do it."
 )
@@ -71,6 +74,7 @@ def command(
     routes: tuple[str, ...],
     port: int,
     words: Literal["model", "client"],
+    token: str | None,
     token_env: str | None,
     web: bool,
     max_cost: float | None,
@@ -100,7 +104,7 @@ def command(
         _check(named, configuration)
     served = gateway.Gateway(
         chosen,
-        _token(token_env),
+        _token(token, token_env),
         words=words,
         folder=configuration.data_dir / "gateway" if configuration.settings.record and not no_record else None,
         max_cost=Decimal(str(min(limits))) if limits else None,
@@ -133,12 +137,17 @@ def _routes(configuration: Configuration, model: str | None, routes: tuple[str, 
     return gateway.Routes(default, tuple(stated), long=settings.long_context)
 
 
-def _token(variable: str | None) -> str:
-    if variable is None:
+def _token(token: str | None, variable: str | None) -> str:
+    if token is not None and variable is not None:
+        raise click.UsageError("Either --token or --token-env.")
+    if variable is not None:
+        token = os.environ.get(variable)
+        if not token:
+            raise ConfigError(f"the environment variable {variable} has no token in it")
+    if token is None:
         return secrets.token_urlsafe(24)
-    token = os.environ.get(variable)
-    if not token:
-        raise ConfigError(f"the environment variable {variable} has no token in it")
+    if not (token.isascii() and token.isprintable()) or token != token.strip() or not token:
+        raise ConfigError("a token is sent in a header: it consists of ASCII letters, digits and signs")
     return token
 
 
