@@ -185,6 +185,14 @@ STARTED = {
         kept={"": "Checklist Exit", "gemini-cli": "ask_user", "codex": "Fetch Skills"},
         ends="naïve",  # Continue 1.5.47 gives the output of a failed command and not its exit code
     ),
+    "cline": Started(
+        "cline",
+        ("--json", "--auto-approve", "true", "{}"),
+        {".cline/data/settings/cline_mcp_settings.json": {"mcpServers": {"toy": {**_MCP["toy"], "disabled": False}}}},
+        agent=("spawn_agent", {"systemPrompt": "You count.", "task": f"Count the beans. {HELPER}"}, "default"),
+        page=("fetch_web_content", {"requests": [{"url": "{url}", "prompt": "Which word?"}]}),
+        kept={"": r"team_\w+", "gemini-cli": "ask_user", "codex": "fetch_web_content"},
+    ),
     "pi": Started("pi", ("-p", "{}"), lacks=dict.fromkeys(("sub-agent", "MCP", "web page"), "pi has none")),
 }
 
@@ -207,6 +215,8 @@ PAIRS = (
     ("copilot", "openai_responses"),
     ("continue", "gemini_generate"),
     ("continue", "openai_responses"),
+    ("cline", "gemini_generate"),
+    ("cline", "openai_responses"),
     ("pi", "gemini_generate"),
     ("pi", "openai_responses"),
 )
@@ -353,7 +363,7 @@ def home_of(client: str, api: str, folder: Path, programs: Sequence[str], port: 
     for made in (project, bin, folder / "tmp"):
         made.mkdir(parents=True)
     started, model, setup = STARTED[client], MODELS[api], CLIENTS[client].setup(port)
-    program = POINTED[started.named].program or started.named
+    program = POINTED[started.named].program
     for name, found in zip((program, "node", "rg"), programs, strict=True):
         if found:
             (bin / name).symlink_to(found)

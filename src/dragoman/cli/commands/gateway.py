@@ -84,10 +84,10 @@ def command(
 ) -> ExitCode:
     """Run a coding agent on the model of another provider, which gets tools under the names it was trained on.
 
-    With CLIENT (claude, codex, continue, copilot, gemini, opencode, qwen or pi) that program is started and pointed
-    here; its own settings are not changed. Without, the gateway prints its address and its token and runs until Ctrl-C.
-    It listens on 127.0.0.1 only. Your keys stay here: the client gets a token instead, and its own key is never passed
-    on.
+    With CLIENT (claude, cline, codex, continue, copilot, gemini, opencode, qwen or pi) that program is started and
+    pointed here; its own settings are not changed. Without, the gateway prints its address and its token and runs until
+    Ctrl-C. It listens on 127.0.0.1 only. Your keys stay here: the client gets a token instead, and its own key is never
+    passed on.
 
     \b
     dragoman gateway claude --model gemini:gemini-2.5-pro
@@ -165,13 +165,12 @@ def _check(named: str, configuration: Configuration) -> None:
 
 
 def _program(client: str) -> str:
-    startable = [name for name, one in gateway.CLIENTS.items() if one.program is not None]
-    if client not in startable:
+    known = gateway.CLIENTS
+    if client not in known:
         raise click.BadParameter(
-            f"there is no client {client!r}; known: {', '.join(startable)}.{nearest(client, startable)}",
-            param_hint="CLIENT",
+            f"there is no client {client!r}; known: {', '.join(known)}.{nearest(client, known)}", param_hint="CLIENT"
         )
-    name = gateway.CLIENTS[client].program or client
+    name = known[client].program
     program = find_program(name)
     if program is None:
         raise ConfigError(f"the program {name!r} is not installed, or not on your PATH")
@@ -215,9 +214,10 @@ async def _started(
     try:
         told = (served.url, served.token, model)
         environment = child_environment("*")  # without keys: the client gets the token instead
-        environment.update(client.environment(*told))
         with tempfile.TemporaryDirectory(prefix="dragoman-gateway-", ignore_cleanup_errors=True) as folder:
             _write(folder, client.files, served.url, model)
+            given = client.environment(*told)
+            environment.update({name: value.replace("{folder}", folder) for name, value in given.items()})
             words = [word.replace("{folder}", folder) for word in client.arguments(*told)]
             process = await asyncio.create_subprocess_exec(program, *words, *arguments, env=environment)
             try:

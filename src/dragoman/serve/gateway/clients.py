@@ -21,11 +21,11 @@ class Client(msgspec.Struct, frozen=True):
     """One client: its vocabulary, its program, and how it is told where to ask."""
 
     dialect: str
-    program: str | None = None
+    program: str
     environment: Callable[[str, str, str], dict[str, str]] = lambda url, token, model: {}
-    """(URL of the gateway, its token, a model's name) → variables of the process."""
+    """(URL of the gateway, its token, a model's name) → variables of the process; its `files` are in `{folder}`."""
     arguments: Callable[[str, str, str], list[str]] = lambda url, token, model: []
-    """The same → words that come before the user's own; `{folder}` is where its `files` are."""
+    """The same → words that come before the user's own."""
     files: Mapping[str, str] = {}
     """Files that it is given in a folder that lasts as long as the process: name → text, without any secret.
     `{url}` and `{model}` stand for the gateway's URL and the model's name."""
@@ -126,6 +126,35 @@ models:
 """
 """A configuration of Continue CLI 1.5, which finds its secrets in variables of the process."""
 
+_CLINE_PROVIDERS: Final = """\
+{
+  "version": 1,
+  "lastUsedProvider": "openai-compatible",
+  "modes": {},
+  "providers": {
+    "openai-compatible": {
+      "settings": {"provider": "openai-compatible", "model": "dragoman", "baseUrl": "{url}/v1"},
+      "updatedAt": "1970-01-01T00:00:00.000Z",
+      "tokenSource": "manual"
+    }
+  }
+}
+"""
+"""The providers of Cline CLI 3.0.65, as its `auth` command writes them; the key is a variable of the process.
+
+It chooses its tools by the model's name (a patch in place of its editor for `gpt`), so it is told one that means
+nothing to it; the gateway answers every name it does not know with its default model.
+"""
+
+
+def _cline(url: str, token: str, model: str) -> dict[str, str]:
+    # Otherwise its daemon answers, which outlives the process and has the settings it was started with.
+    return {
+        "OPENAI_API_KEY": token,
+        "CLINE_PROVIDER_SETTINGS_PATH": "{folder}/providers.json",
+        "CLINE_SESSION_BACKEND_MODE": "local",
+    }
+
 
 CLIENTS: Final[Mapping[str, Client]] = {
     "claude": Client("claude_code", "claude", _claude, reads_first=True),
@@ -149,9 +178,15 @@ CLIENTS: Final[Mapping[str, Client]] = {
         reads_first=True,
         reads_pictures=False,
     ),
-    "cline": Client("cline"),
+    "cline": Client(
+        "cline",
+        "cline",
+        _cline,
+        lambda url, token, model: ["-P", "openai-compatible", "-m", "dragoman"],
+        {"providers.json": _CLINE_PROVIDERS},
+    ),
 }
-"""By the name of the command. Those without a program are recognised, and pointed here by their own settings."""
+"""By the name of the command."""
 
 _BY_DIALECT: Final = {client.dialect: client for client in CLIENTS.values()}
 _VERSION: Final = re.compile(r"/v?(\d+\.\d+\.\d+)")
