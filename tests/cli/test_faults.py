@@ -30,6 +30,7 @@ LINES = (
     "completion bash",
     "config show",
     "config path",
+    "corpus build LOG corpus",
     "dialect check plain",
     "doctor",
     "doctor inspect LOG",
@@ -264,4 +265,10 @@ def test_nothing_is_measured_by_the_clock_on_the_wall() -> None:
 
     root = Path(str(dragoman.__file__)).parent
     used = sorted(str(path.relative_to(root)) for path in root.rglob("*.py") if "time.time(" in path.read_text())
-    assert used == ["cli/commands/usage.py", "cli/records.py", "logs/archive.py", "serve/status_line.py"]
+    assert used == [
+        "cli/commands/usage.py",
+        "cli/records.py",
+        "logs/archive.py",
+        "logs/corpus/build.py",
+        "serve/status_line.py",
+    ]

@@ -123,6 +123,7 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "completion": [("bash",)],
     "config path": [()],
     "config show": [(), ("--json",)],
+    "corpus build": [("logs", "{out}/corpus"), ("{out}/corpus",)],
     "dialect check": [("plain",)],
     "dialect new": [("acme", "--from", "{out}/tools.json", "--to", "{out}/acme.toml")],
     "doctor check": [("logs",)],

@@ -59,6 +59,9 @@ SQL = {
     "month": "strftime({}.time, '%Y-%m')",
     "verdict": "verdict",
     "rule": "rule",
+    "user": 'sessions."user"',
+    "team": "team",
+    "machine": "machine",
     "block": "strftime((SELECT max(began) FROM blocks WHERE began <= {}.time), '%Y-%m-%dT%H:%MZ')",
 }
 BLOCKS = """WITH RECURSIVE blocks(began) AS (

@@ -42,6 +42,10 @@ STATED = {
 
 PASSED_IN = {
     ("agents/mcp/stdio.py", "dict(env)"): "the MCP package's short list, and what the server's `env` names",
+    (
+        "logs/corpus/engines.py",
+        "dict(os.environ)",
+    ): "all of ours: it reads logs and writes parts as we do, with our keys",
     ("fleet/worker.py", "dict(environment)"): "all of ours: it is `dragoman run`, which reads settings and keys itself",
 }
 """Where a program gets an environment that its caller has chosen, and which that is."""

@@ -32,6 +32,7 @@ COMMANDS = {
     "chat": "Talk with a model that has tools, turn by turn.",
     "completion": "Print the script that completes words in your shell.",
     "config": "Show the settings, and where each of them came from.",
+    "corpus": "Put the logs of many machines into one corpus.",
     "dialect": "Check a dialect of your own, or begin one.",
     "doctor": "Check logs: what could not be read, or was not known.",
     "eval": "Measure how models do tasks, in which vocabulary.",

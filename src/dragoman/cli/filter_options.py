@@ -142,11 +142,20 @@ def _options(limit: int | None) -> list[Callable[[Any], Any]]:
     ]
 
 
-def query_of(console: Console, wanted: tuple[str, ...] = (), *, update: bool = True) -> logs.Query:
+corpus_option = click.option(
+    "--corpus", metavar="DST", help="Ask a corpus that `dragoman corpus build` made: a folder, s3://bucket/folder, …"
+)
+
+
+def query_of(
+    console: Console, wanted: tuple[str, ...] = (), *, update: bool = True, corpus: str | None = None
+) -> logs.Query:
     """What the command asks: every log of this machine, or the files, folders and sessions that were named.
 
-    Without `update`, what the index knows already.
+    Without `update`, what the index knows already. With `corpus`, what was built there and nothing of this machine.
     """
+    if corpus is not None:
+        return _corpus_query(console, wanted, corpus)
     places = console.configuration().settings.logs
     files = out_of_pipes(wanted)
     index = None if files == wanted else logs.Index.in_memory()  # what came out of a pipe is gone with this command
@@ -157,6 +166,20 @@ def query_of(console: Console, wanted: tuple[str, ...] = (), *, update: bool = T
             query.refresh(advance)
     else:
         query.as_indexed()
+    if query.index.note is not None:
+        console.note(query.index.note)
+    return query
+
+
+def _corpus_query(console: Console, wanted: tuple[str, ...], address: str) -> logs.Query:
+    from dragoman.logs.corpus import CorpusQuery, place_of
+
+    if wanted:
+        raise click.UsageError("--corpus asks all of a corpus: leave out the files, folders and sessions.")
+    query = CorpusQuery(place_of(address), console.configuration().cache_dir / "corpus")
+    click.get_current_context().call_on_close(query.close)
+    with console.progress("reading", None) as advance:
+        query.refresh(advance)
     if query.index.note is not None:
         console.note(query.index.note)
     return query

@@ -54,6 +54,12 @@ def files_of(
 
 def redactor_of(console: Console) -> logs.Redactor:
     """What takes secrets, home folders, user names and e-mail addresses out of sessions that leave this machine."""
+    known, home, user = known_of_user(console)
+    return logs.Redactor(known, home=home, user=user)
+
+
+def known_of_user(console: Console) -> tuple[tuple[str, ...], str | None, str | None]:
+    """What is known of the user and must not leave this machine: secrets, the home folder, the name."""
     import getpass
 
     from dragoman.config.files import home_folder
@@ -65,8 +71,7 @@ def redactor_of(console: Console) -> logs.Redactor:
     except (KeyError, OSError):
         user = None
     home = home_folder()
-    known = secrets_of(console.configuration())
-    return logs.Redactor(known, home=None if home == Path(home.anchor) else home, user=user)
+    return tuple(secrets_of(console.configuration())), None if home == Path(home.anchor) else str(home), user
 
 
 def are_own(console: Console, files: Iterable[logs.Found]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dragoman import logs
-from dragoman.cli.filter_options import query_of
+from dragoman.cli.filter_options import corpus_option, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.vocabulary import text_from
 from dragoman.errors import QueryRefused
@@ -18,6 +18,7 @@ from dragoman.logs import history
 @click.command
 @click.argument("sql", required=False)
 @click.option("--in", "wanted", multiple=True, metavar="PATH|ID", help="Only these files, folders or sessions.")
+@corpus_option
 @click.option("--tables", is_flag=True, help="Print the tables and their columns, and do nothing else.")
 @click.option(
     "--timeout",
@@ -50,6 +51,7 @@ def command(
     *,
     sql: str | None,
     wanted: tuple[str, ...],
+    corpus: str | None,
     tables: bool,
     timeout: float,
     max_rows: int,
@@ -72,7 +74,7 @@ def command(
     if sql is None:
         raise click.UsageError("say what to ask: SQL, or - to read it from standard input; --tables shows the tables.")
     text = text_from("-") if sql == "-" else sql
-    query = query_of(console, wanted)
+    query = query_of(console, wanted, corpus=corpus)
     limits = logs.SqlLimits(seconds=timeout, rows=max_rows, memory=max_memory << 20)
     try:
         with query.ask_sql(text, limits) as asked:

@@ -9,13 +9,13 @@ import click
 import msgspec
 
 from dragoman import logs
-from dragoman.cli.filter_options import complete_sessions, filter_options, operation_named, query_of
+from dragoman.cli.filter_options import complete_sessions, corpus_option, filter_options, operation_named, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
 
 _BY = (
     *("tool", "operation", "client", "model", "project", "session", "day", "week", "month", "block"),
-    *("verdict", "rule"),
+    *("verdict", "rule", "user", "team", "machine"),
 )
 
 
@@ -46,6 +46,7 @@ class _Columns(click.Choice[str]):
 @click.option(
     "--tokens", "tokens_only", is_flag=True, help="Tokens and cost alone: no call is looked at, which is quick."
 )
+@corpus_option
 @filter_options(limit=50)
 @json_option
 @click.pass_obj
@@ -57,6 +58,7 @@ def command(
     tool: str | None,
     operation: str | None,
     tokens_only: bool,
+    corpus: str | None,
     asked: logs.Filter,
     as_json: bool,
 ) -> ExitCode:
@@ -78,13 +80,13 @@ def command(
         raise click.UsageError("Tokens belong to exchanges with a model, not to tools: leave --tokens out.")
     limit = asked.limit
     asked = msgspec.structs.replace(asked, tool=tool, operation=operation, limit=None)
-    if tokens_only:
+    if tokens_only and corpus is None:
         gc.disable()  # millions of small things are made and let go, none of them in a cycle, and then this ends
         places = console.configuration().settings.logs
         query = logs.Query(homes=places.homes, folders=places.folders, paths=wanted or None)
         click.get_current_context().call_on_close(query.close)
     else:
-        query = query_of(console, wanted)
+        query = query_of(console, wanted, corpus=corpus)
     found = logs.statistics(query, asked, by, tokens_only=tokens_only, limit=limit)  # type: ignore[arg-type]
     if as_json:
         console.json(found)

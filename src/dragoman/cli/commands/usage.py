@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from dragoman import logs
-from dragoman.cli.filter_options import complete_sessions, filter_options, query_of
+from dragoman.cli.filter_options import complete_sessions, corpus_option, filter_options, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.terminal.default_group import DefaultGroup
 from dragoman.config.files import OTHER_CACHE_DIR, write_private
@@ -39,7 +39,7 @@ def command() -> None:
 
 
 def _options(limit: int, function: Any) -> Any:
-    function = click.pass_obj(json_option(filter_options(limit=limit)(function)))
+    function = click.pass_obj(json_option(corpus_option(filter_options(limit=limit)(function))))
     return click.argument("wanted", nargs=-1, metavar="[PATH|ID]...", shell_complete=complete_sessions)(function)
 
 
@@ -47,8 +47,17 @@ _by_model = click.option("--by-model", is_flag=True, help="A row for each model.
 
 
 def _in_time(by: str, text: str) -> None:
-    def counted(console: Console, *, wanted: tuple[str, ...], by_model: bool, asked: logs.Filter, as_json: bool) -> Any:
-        return _counted(console, by, wanted, asked, by_model=by_model, as_json=as_json)
+    def counted(
+        console: Console,
+        *,
+        wanted: tuple[str, ...],
+        corpus: str | None,
+        by_model: bool,
+        asked: logs.Filter,
+        as_json: bool,
+    ) -> Any:
+        query = query_of(console, wanted, corpus=corpus)
+        return _counted(console, by, query, asked, by_model=by_model, as_json=as_json)
 
     counted.__doc__ = f"{text}, the newest first."
     command.command(_NAMES[by], short_help=f"{text}.")(_by_model(_options(31, counted)))
@@ -62,9 +71,8 @@ _in_time("block", "Tokens and cost of each block of five hours, and what the run
 
 
 def _counted(
-    console: Console, by: str, wanted: tuple[str, ...], asked: logs.Filter, *, by_model: bool, as_json: bool
+    console: Console, by: str, query: logs.Query, asked: logs.Filter, *, by_model: bool, as_json: bool
 ) -> ExitCode:
-    query = query_of(console, wanted)
     chosen = msgspec.structs.replace(asked, limit=None)
     columns: Any = (by, "model") if by_model else (by,)
     found = logs.statistics(query, chosen, columns, tokens_only=True, limit=asked.limit)
@@ -159,9 +167,11 @@ def _nothing(console: Console) -> ExitCode:
 # ── by session ───────────────────────────────────────────────────────────────
 
 
-def _by_session(console: Console, *, wanted: tuple[str, ...], asked: logs.Filter, as_json: bool) -> ExitCode:
+def _by_session(
+    console: Console, *, wanted: tuple[str, ...], corpus: str | None, asked: logs.Filter, as_json: bool
+) -> ExitCode:
     """Tokens and cost of each session, sub-agents included, the newest first."""
-    query = query_of(console, wanted)
+    query = query_of(console, wanted, corpus=corpus)
     chosen = msgspec.structs.replace(asked, limit=None)
     found = logs.statistics(query, chosen, ("session",), tokens_only=True)
     known = {row.session: row for row in query.sessions(with_agents=True) if row.stream == "main"}

@@ -41,6 +41,27 @@ def open_log(path: Path | str) -> IO[bytes]:
     return unpacked
 
 
+def unpacked_pieces(name: str, file: IO[bytes], head: bytes) -> Iterator[bytes]:
+    """What a stream holds that begins with `head`, unpacked where it is compressed; nothing is put on the disk."""
+    if not head.startswith((_GZIP, _ZSTD)):
+        while data := file.read(_PIECE):
+            yield data
+        return
+    length = 0
+    try:
+        for piece in _of_gzip(file) if head.startswith(_GZIP) else _of_zstd(file):
+            length += len(piece)
+            if length > LARGEST:
+                raise _too_large(name)
+            yield piece
+    except (zlib.error, EOFError, ValueError) as error:
+        raise LogError(f"cannot unpack {name}: {error}") from error
+
+
+def _too_large(name: str) -> LogError:
+    return LogError(f"{name} holds more than {LARGEST >> 30} GiB; unpack it and read the parts you need")
+
+
 def _opened(path: Path | str) -> IO[bytes]:
     try:
         return open(path, "rb")
@@ -82,7 +103,7 @@ def _unpacked(path: str, pieces: Iterator[bytes]) -> IO[bytes]:
         for piece in pieces:
             length += len(piece)
             if length > LARGEST:
-                raise LogError(f"{path} holds more than {LARGEST >> 30} GiB; unpack it and read the parts you need")
+                raise _too_large(path)
             whole.write(piece)
     except (zlib.error, EOFError, ValueError) as error:
         whole.close()

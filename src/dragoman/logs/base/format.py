@@ -461,6 +461,11 @@ def sample_of(path: Path, size: int = 65_536) -> Sample:
                 head += file.readline(_LONGEST_FIRST_LINE)
     except OSError as error:
         raise LogError(f"cannot open {path}: {error.strerror}") from error
+    return sampled(path, head, None if whole else lambda: _decoded_in_place(path))
+
+
+def sampled(path: Path, head: bytes, document: Callable[[], Any] | None = None) -> Sample:
+    """The sample of a file that begins so; `document` gives it as one JSON value where `head` is not all of it."""
     head = head.removeprefix(_MARK)
     records: list[Any] = []
     first_is_whole = False
@@ -470,15 +475,15 @@ def sample_of(path: Path, size: int = 65_536) -> Sample:
             first_is_whole = first_is_whole or number == 0
         except UNDECODABLE:
             continue
-    document = None
+    value = None
     # A value that ends with the first line and is followed by others is no document; lines within one may be values.
     are_lines = first_is_whole and len(records) > 1
     if not are_lines and head.lstrip()[:1] in (b"{", b"["):
         try:
-            document = _decode(head) if whole else _decoded_in_place(path)
+            value = _decode(head) if document is None else document()
         except (*UNDECODABLE, OSError):
-            document = None
-    return Sample(path, head, tuple(records), document)
+            value = None
+    return Sample(path, head, tuple(records), value)
 
 
 def _decoded_in_place(path: Path) -> Any:

@@ -22,18 +22,28 @@ class UnknownFormat(LogError):
 
 def recognise(path: Path | str) -> tuple[LogFormat, float]:
     """The format with the highest confidence for a file, and that confidence."""
-    sure = confidences(path)
+    return recognise_sample(sample_of(Path(path)))
+
+
+def recognise_sample(sample: Sample) -> tuple[LogFormat, float]:
+    """The same for a file of which the beginning is known."""
+    sure = _confidences(sample)
     name = max(sure, default="", key=lambda one: sure[one])
     confidence = sure.get(name, 0.0)
     if confidence <= 0:
         known = ", ".join(FORMATS)
-        raise UnknownFormat(f"{path} is in no format that is known here ({known}); name one with --format if it is")
+        raise UnknownFormat(
+            f"{sample.path} is in no format that is known here ({known}); name one with --format if it is"
+        )
     return FORMATS[name], confidence
 
 
 def confidences(path: Path | str) -> dict[str, float]:
     """How sure each format is, from 0 to 1, that a file is in it."""
-    sample = sample_of(Path(path))
+    return _confidences(sample_of(Path(path)))
+
+
+def _confidences(sample: Sample) -> dict[str, float]:
     return {name: _confidence(format, sample) for name, format in FORMATS.working()}
 
 

@@ -205,7 +205,7 @@ def find_logs(
 def _below(folder: Path, passed: list[Path] | None = None) -> Iterator[Found]:
     """The logs below a folder, each once; what may be one by its name and is in no known format goes to `passed`."""
     seen: set[str] = set()
-    for path in each_once(sorted(_files_below(folder))):
+    for path in each_once(sorted(files_below(folder))):
         try:
             status = os.stat(path)
         except OSError:
@@ -220,7 +220,7 @@ def _below(folder: Path, passed: list[Path] | None = None) -> Iterator[Found]:
             seen.add(place)
             yield known
     if passed is not None:
-        passed += sorted(path for path in _files_below(folder, _NOT_READ) if _is_of_a_session(path))
+        passed += sorted(path for path in files_below(folder, _NOT_READ) if _is_of_a_session(path))
 
 
 SESSION_PAGES: Final = {
@@ -232,21 +232,21 @@ _NOT_READ: Final = (".md",)
 """How names of files end in which other programs keep sessions."""
 
 
-def _read_endings() -> tuple[str, ...]:
+def read_endings() -> tuple[str, ...]:
     """How names of files end that some format reads."""
     return tuple(sorted({ending for _, format in FORMATS.working() for ending in format.endings}))
 
 
 def _is_of_a_session(path: Path) -> bool:
     """Whether a file is worth naming: most Markdown pages are documents, and some are read."""
-    if _plain(path.name).endswith(_read_endings()):
+    if _plain(path.name).endswith(read_endings()):
         return False
     return path.suffix != ".md" or any(begin in beginning(path, 200) for begin in SESSION_PAGES)
 
 
-def _files_below(folder: Path, endings: tuple[str, ...] = ()) -> Iterator[Path]:
+def files_below(folder: Path, endings: tuple[str, ...] = ()) -> Iterator[Path]:
     """What may be a log, by how its name ends (as those of any format do); folders that are links are not entered."""
-    endings = endings or _read_endings()
+    endings = endings or read_endings()
     for place, _, names in os.walk(folder):
         for name in names:
             if _plain(name).endswith(endings):

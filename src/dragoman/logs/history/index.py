@@ -39,8 +39,9 @@ from .layout import (
     statements,
 )
 from .rows import KEYS, TABLES, AgentRow
+from .tables import Built
 
-_LAYOUT: Final = 7
+_LAYOUT: Final = 8
 """Counts up when the tables or what is written to them change."""
 _BATCH: Final = 200
 _BATCH_BYTES: Final = 32 << 20
@@ -329,9 +330,26 @@ class Index:
         found = self._database.execute("SELECT state FROM files WHERE path = ?", (known.path,)).fetchone()
         return None if found is None else found[0]
 
+    @_storing
+    def put(self, files: Iterable[tuple[FileRow, Built]]) -> None:
+        """Writes files that were read elsewhere: what they say now, whatever was known of them."""
+        with self._whole():
+            for row, built in files:
+                known = self.file(row.path)
+                row.generation = 0 if known is None else known.generation
+                self._write_file(row, built, Built({}, []), is_continued=False)
+
+    @_storing
+    def forget(self, path: str) -> None:
+        """Removes a file."""
+        self._forget(path)
+
     def _written(self, read: FileReading) -> bool:
         """Writes what was read of a file, unless another process has written it meanwhile."""
-        row, database = read.row, self._database
+        return self._write_file(read.row, read.firm, read.provisional, is_continued=read.is_continued)
+
+    def _write_file(self, row: FileRow, firm: Built, provisional: Built, *, is_continued: bool) -> bool:
+        database = self._database
         there = database.execute("SELECT id, generation FROM files WHERE path = ?", (row.path,)).fetchone()
         id, generation = there if there is not None else (None, 0)
         if generation != row.generation:
@@ -341,8 +359,8 @@ class Index:
             id = int(database.execute("INSERT INTO files(path) VALUES (?)", (row.path,)).lastrowid or 0)
         else:
             self._unlist(id, with_related=True)
-            self._remove_rows(id, only_provisional=read.is_continued)
-        Writing(database, id, self._words).write(read.firm, read.provisional)
+            self._remove_rows(id, only_provisional=is_continued)
+        Writing(database, id, self._words).write(firm, provisional)
         settings = ", ".join(f"{name} = ?" for name in _FILE_COLUMNS)
         values = [getattr(row, name) for name in _FILE_COLUMNS]
         database.execute(f"UPDATE files SET {settings} WHERE id = ?", (*values, id))

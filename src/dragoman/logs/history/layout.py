@@ -215,7 +215,7 @@ class Writing:
         try:
             data = packed(texts)
         except UnicodeEncodeError:
-            data = packed({table: [list(map(_writable, row)) for row in rows] for table, rows in texts.items()})
+            data = packed({table: [list(map(writable, row)) for row in rows] for table, rows in texts.items()})
         if data is not None:
             row = (first_text(self._file) + self._part, provisional, data)
             self._database.execute("INSERT INTO texts VALUES (?, ?, ?)", row)
@@ -250,13 +250,13 @@ class Writing:
         try:
             self._database.executemany(statement, values)
         except (UnicodeEncodeError, OverflowError):
-            self._database.executemany(statement, [tuple(map(_writable, row)) for row in values])
+            self._database.executemany(statement, [tuple(map(writable, row)) for row in values])
 
     def _scope(self, row: Row) -> int:
         key = row.session, row.stream
         found = self._scopes.get(key)
         if found is None:
-            values = (self._file, *map(_writable, key))
+            values = (self._file, *map(writable, key))
             made = self._database.execute("INSERT INTO scopes(file, session, stream) VALUES (?, ?, ?)", values)
             found = self._scopes[key] = int(made.lastrowid or 0)
         return found
@@ -282,7 +282,7 @@ def cells_of(names: tuple[str, ...]) -> Callable[[Row], Iterable[Any]]:
     return cells
 
 
-def _writable(cell: Any) -> Any:
+def writable(cell: Any) -> Any:
     """Half surrogates have no UTF-8, and a number may be longer than a column: the log itself still has both."""
     if isinstance(cell, str):
         return cell.encode("utf-8", "replace").decode()

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dragoman.errors import LogError
-from dragoman.model import ToolCalled
+from dragoman.model import Source, ToolCalled
 from dragoman.registry import DIALECTS, FORMATS
 
 from .discover import Found, read_log
@@ -21,7 +21,7 @@ from .known_fields import Counted, form_of, known_of
 from .record_fields import Walk, records_of
 from .shapes import tool_named
 
-_LONG: Final = 12
+LONG_ID: Final = 12
 """Characters of an id that no other session has; some clients number their calls."""
 _ENOUGH: Final = 30
 """Records that show whether a file was printed or stored."""
@@ -58,7 +58,7 @@ def _ids(found: Found) -> Ids:
         for event in read_log(found):
             if event.session is not None:
                 sessions.add(event.session)
-            if isinstance(event, ToolCalled) and len(event.call.id) >= _LONG:
+            if isinstance(event, ToolCalled) and len(event.call.id) >= LONG_ID:
                 calls.add(event.call.id)
     except LogError:
         pass  # whoever reads it next says why it cannot be read
@@ -78,11 +78,17 @@ def _is_printed(found: Found) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def _looks_printed(path: Path, format: str, size: int, modified: int) -> bool:
+    return looks_printed(format, records_of(path))
+
+
+def looks_printed(format: str, records: Iterable[tuple[str, Any, Source]]) -> bool:
+    """Whether a log that begins with these records was printed; of a client that prints none it was not."""
     known = known_of(format)
-    assert known is not None
+    if known is None or "printed" not in known.forms:
+        return False
     dialect = DIALECTS[FORMATS[format].dialect]
     walk, counted = Walk(lambda tool: any(tool_named(dialect, tool))), Counted()
-    for root, value, source in islice(records_of(path), _ENOUGH):
+    for root, value, source in islice(records, _ENOUGH):
         for place, fields in walk.objects(value, root):
             counted.add(place, fields, source)
-    return form_of(known, counted) is known.forms.get("printed")
+    return form_of(known, counted) is known.forms["printed"]

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import islice
 from math import fsum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -45,6 +45,9 @@ class Query:
     `homes` are the user's log folders by format; `folders` are further ones, with logs of any client. The index is
     updated before the first query; `refresh` updates it again.
     """
+
+    has_files: ClassVar[bool] = True
+    """Whether the logs are files of this machine; else only what the index has of them is known."""
 
     def __init__(
         self,

@@ -206,13 +206,17 @@ def records_of(path: Path) -> Iterator[tuple[str, Any, Source]]:
             return
         with open_log(path) as file:
             data = file.read(Gathered.largest + 1)
-        size = len(data)
-        if size > Gathered.largest:
+        if len(data) > Gathered.largest:
             return
     except (OSError, LogError):
         return
+    yield from records_in(path, data)
+
+
+def records_in(path: Path, data: bytes) -> Iterator[tuple[str, Any, Source]]:
+    """The same of bytes that are those of a file, or its first ones."""
     try:
-        yield "", msgspec.json.decode(data), Source(str(path), 0, size)
+        yield "", msgspec.json.decode(data), Source(str(path), 0, len(data))
         return
     except UNDECODABLE:
         pass

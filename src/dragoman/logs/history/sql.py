@@ -27,7 +27,7 @@ import msgspec
 from dragoman.environment import child_environment
 from dragoman.errors import LimitReached, MissingExtra, QueryRefused
 
-from .rows import TABLES, columns_of
+from .rows import TABLES, Row, columns_of
 
 
 class SqlLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,13 +301,18 @@ def _filled(folder: Path, rows_of: Rows, name: str) -> list[tuple[str, list[Any]
             file.write(encoder.encode(dict(zip(fields, row, strict=True))))
             file.write(b"\n")
     declared = ", ".join(f"{column} {type}" for column, type in columns.items())
-    given = ", ".join(f"{column}: '{_GIVEN.get(type, type)}'" for column, type in columns.items())
-    taken = ", ".join(_TAKEN.get(type, "{}").format(column) for column, type in columns.items())
-    reading = f"read_json(?, format = 'newline_delimited', columns = {{{given}}})"
     return [
         (f"CREATE TABLE {name}({declared})", []),
-        (f"INSERT INTO {name} SELECT {taken} FROM {reading}", [str(path)]),
+        (f"INSERT INTO {name} {selected_from_json(kind)}", [str(path)]),
     ]
+
+
+def selected_from_json(kind: type[Row]) -> str:
+    """What reads the rows of a table from a file of JSON lines, as they are stored; the file is the parameter."""
+    columns = columns_of(kind)
+    given = ", ".join(f"{column}: '{_GIVEN.get(type, type)}'" for column, type in columns.items())
+    taken = ", ".join(f"{_TAKEN.get(type, '{}').format(column)} AS {column}" for column, type in columns.items())
+    return f"SELECT {taken} FROM read_json(?, format = 'newline_delimited', columns = {{{given}}})"
 
 
 _GIVEN: Final = {"TIMESTAMP": "BIGINT", "VARCHAR[]": "VARCHAR", "BOOLEAN": "BIGINT"}

@@ -28,12 +28,27 @@ from .usage import usage_rows
 from .whole_sessions import Key, key
 
 By = Literal[
-    "tool", "operation", "client", "model", "project", "session", "day", "week", "month", "block", "verdict", "rule"
+    "tool",
+    "operation",
+    "client",
+    "model",
+    "project",
+    "session",
+    "day",
+    "week",
+    "month",
+    "block",
+    "verdict",
+    "rule",
+    "user",
+    "team",
+    "machine",
 ]
 BY: Final[tuple[By, ...]] = get_args(By)
 """What can be grouped by. Days are those of UTC, a week is named by its Monday, a block of five hours by its first
 hour; a call of several operations is of its first one, a sub-agent of the session that started it."""
 _TIMES: Final = ("day", "week", "month", "block")
+_OF_SESSIONS: Final = frozenset({"project", "session", "user", "team", "machine"})
 _OF_DECISIONS: Final = frozenset({"verdict", "rule"})
 _OF_CALLS: Final = frozenset({"tool", "operation", *_OF_DECISIONS})
 _HOOK: Final = " hook"
@@ -265,7 +280,7 @@ class _Counting:
         self._tallies: dict[Names, _Tally] = {}
         # What is asked of calls and exchanges themselves is not asked of their sessions as well.
         self._sessions_asked = Filter(project=asked.project, session=asked.session, client=asked.client)
-        needs_sessions = not {"project", "session"}.isdisjoint(by)
+        needs_sessions = not _OF_SESSIONS.isdisjoint(by)
         self._is_light = tokens_only and not needs_sessions and asked.project is None is asked.session
         self._known = _Known()
         # Where calls are chosen, the tokens of a session are not theirs.
@@ -439,6 +454,10 @@ def _project(row: CallRow | UsageRow, known: _Known) -> str | None:
     return None if found is None else found.repository or found.project
 
 
+def _of_session(name: str) -> Callable[[CallRow | UsageRow, _Known], str | None]:
+    return lambda row, known: getattr(known.rows.get(key(row)), name, None)
+
+
 def _session(row: CallRow | UsageRow, known: _Known) -> str | None:
     return known.roots.get(key(row))
 
@@ -456,6 +475,7 @@ _CALL_NAMES: Final[dict[str, Callable[[CallRow, _Known], str | None]]] = {
     "block": lambda row, known: known.block(row.time),
     "verdict": lambda row, _: row.verdict,
     "rule": lambda row, _: row.rule,
+    **{name: _of_session(name) for name in ("user", "team", "machine")},
 }
 _USAGE_NAMES: Final[dict[str, Callable[[UsageRow, _Known], str | None]]] = {
     "client": lambda row, _: row.client,
@@ -466,4 +486,5 @@ _USAGE_NAMES: Final[dict[str, Callable[[UsageRow, _Known], str | None]]] = {
     "week": lambda row, _: _week(row.time),
     "month": lambda row, _: _month(row.time),
     "block": lambda row, known: known.block(row.time),
+    **{name: _of_session(name) for name in ("user", "team", "machine")},
 }

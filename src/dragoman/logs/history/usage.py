@@ -40,6 +40,9 @@ _TAKEN: Final = (
 
 def usage_rows(query: Query) -> Iterator[UsageRow]:
     """Every exchange of the files a query is about, in their order: what it cost, and whether it was told before."""
+    if not query.has_files:
+        yield from query.rows(UsageRow)
+        return
     costs = Costs(config.current().settings.prices)
     forks: dict[str, str] = {}
     repeats = Repeats(forks)

@@ -230,7 +230,7 @@ def as_struct(kind: type[Table], row: tuple[Any, ...]) -> Table:
     values: dict[str, Any] = dict(zip(kind.__struct_fields__, row, strict=True))
     for name in TIMES & values.keys():
         values[name] = moment_of(values[name])
-    for name in _FLAGS & values.keys():
+    for name in FLAGS & values.keys():
         values[name] = bool(values[name])
     if "models" in values:
         values["models"] = msgspec.json.decode(values["models"])
@@ -238,10 +238,16 @@ def as_struct(kind: type[Table], row: tuple[Any, ...]) -> Table:
     return kind(**values)
 
 
-_FLAGS = {"intent", "failed", "repeated"}
+FLAGS = frozenset({"intent", "failed", "repeated"})
 _COUNTS = (
     *("input_tokens", "cached_read_tokens", "cached_write_tokens", "output_tokens", "reasoning_tokens", "tool_tokens"),
     *("tokens", "turns", "steps", "calls", "failures", "events", "unreadable", "unknown"),
+)
+
+
+_SAID_ONCE = (
+    *("client", "cwd", "project", "branch", "title", "parent_session", "parent_call", "forked_from"),
+    *("user", "team", "machine"),
 )
 
 
@@ -250,7 +256,7 @@ def _add(row: SessionRow, more: SessionRow) -> None:
     for name in _COUNTS:
         said = [count for count in (getattr(row, name), getattr(more, name)) if count is not None]
         setattr(row, name, sum(said) if said else None)
-    for name in ("client", "cwd", "project", "branch", "title", "parent_session", "parent_call", "forked_from"):
+    for name in _SAID_ONCE:
         setattr(row, name, getattr(row, name) or getattr(more, name))
     row.version = more.version or row.version
     row.models = list(dict.fromkeys((*row.models, *more.models)))

@@ -1,0 +1,276 @@
+"""A corpus of real sessions, in object storage too: the figures of the logs themselves, whoever is killed meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dragoman.errors import LogError, StorageError
+from dragoman.logs.corpus import CorpusQuery, built, built_on_dask, place_of, planned
+from tests.conformance.conftest import SHARED
+from tests.logs.samples import CLAUDE, SAMPLES
+from tests.logs.test_corpus import HERE, SMALL, asked, build, figures, is_alike, local_query, written
+
+TRACES = SHARED / "traces"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return written(tmp_path / "logs", "claude_code", "codex", "gemini_cli")
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Path:
+    """Real sessions of clients that keep each in a file."""
+    folder = tmp_path / "real"
+    for client in ("claude-code", "codex", "gemini-cli"):
+        for path in sorted((TRACES / client).rglob("*.json*")):
+            to = folder / path.relative_to(TRACES)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, to)
+    return folder
+
+
+def test_every_figure_of_a_corpus_is_that_of_the_logs_it_was_built_from(tmp_path: Path) -> None:
+    home = written(tmp_path / "logs", *SAMPLES)
+    counts = build(tmp_path / "corpus", home, part_bytes=100_000)
+    assert counts.parts > 1
+    assert (counts.failed, counts.unchanged) == (0, 0)
+    with closing(asked(tmp_path / "corpus")) as corpus, closing(local_query(home, tmp_path)) as local:
+        for (by, ours), (_, theirs) in zip(figures(corpus), figures(local), strict=True):
+            assert is_alike(ours, theirs), by
+        for table in ("turns", "calls", "operations", "outcomes", "usage"):
+            ours, theirs = corpus.table(table), local.table(table)
+            place = ours.columns.index("file")
+            assert ours.columns == theirs.columns
+            told = [
+                [tuple(cell for at, cell in enumerate(row) if at != place) for row in one.rows]
+                for one in (ours, theirs)
+            ]
+            assert told[0] == told[1]
+        rows = [
+            corpus.sql("SELECT DISTINCT machine FROM sessions").rows,
+            local.sql("SELECT DISTINCT machine FROM sessions").rows,
+        ]
+        assert rows == [[("here",)], [(None,)]]
+
+
+def test_a_builder_that_began_in_the_middle_makes_no_log_count_twice(home: Path, tmp_path: Path) -> None:
+    to, source = place_of(str(tmp_path / "corpus")), place_of(str(home))
+    early = planned(to, [source], labels=HERE, part_bytes=SMALL)
+    built(msgspec.structs.replace(early, parts=early.parts[:1]))
+    built(planned(to, [source], labels=HERE, part_bytes=1 << 30))
+    built(msgspec.structs.replace(early, parts=early.parts[1:]))  # those logs are in two parts now
+    build(tmp_path / "alone", home)
+    with closing(asked(tmp_path / "corpus")) as one, closing(asked(tmp_path / "alone")) as other:
+        assert is_alike(list(figures(one)), list(figures(other)))
+
+
+def test_the_shards_of_a_build_are_all_of_it_and_no_log_is_in_two(home: Path, tmp_path: Path) -> None:
+    whole = build(tmp_path / "whole", home)
+    shards = [build(tmp_path / "corpus", home, shard=(one, 3)) for one in (1, 2, 3)]
+    assert sum(one.inputs for one in shards) == whole.inputs
+    assert sum(one.read for one in shards) == whole.read
+    assert build(tmp_path / "corpus", home).unchanged == whole.inputs
+
+
+def test_names_of_any_kind_are_read_and_a_corpus_inside_its_source_is_left_out(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path / "logs")
+    names = [b"new\nline", b"\xff\xfe", b"..hidden", b"quote'\"", b"s" * 200, "é".encode(), b" "]
+    for name in names:
+        os.makedirs(folder + b"/" + name)
+        Path(os.fsdecode(folder + b"/" + name + b"/s-1.jsonl")).write_bytes(
+            CLAUDE.replace(b'"s-1"', b'"%s"' % name.hex().encode())
+        )
+    to = tmp_path / "logs" / "corpus"
+    assert build(to, tmp_path / "logs").read == len(names)
+    again = build(to, tmp_path / "logs")
+    assert (again.inputs, again.unchanged) == (len(names), len(names))
+    with closing(asked(to)) as query:
+        assert {row.session for row in query.sessions()} == {name.hex() for name in names}
+
+
+# ── object storage ───────────────────────────────────────────────────────────
+
+
+class Stored:
+    """A bucket, written to with plain requests."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def put(self, key: str, data: bytes) -> None:
+        address = f"{self.address}/{urllib.parse.quote(key)}" if key else self.address
+        urllib.request.urlopen(urllib.request.Request(address, data=data, method="PUT")).close()
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[Stored]:
+    """A server of object storage; the environment names it, as it would a real one."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    address = f"http://127.0.0.1:{port}"
+    patch = pytest.MonkeyPatch()
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": address,
+        "AWS_ALLOW_HTTP": "true",
+    }.items():
+        patch.setenv(name, value)
+    try:
+        wait_for(port)
+        stored = Stored(f"{address}/company")
+        stored.put("", b"")
+        yield stored
+    finally:
+        server.kill()
+        server.wait()
+        patch.undo()
+
+
+def wait_for(port: int) -> None:
+    until = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
+def uploaded(bucket: Stored, folder: Path, prefix: str) -> None:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            bucket.put(f"{prefix}/{path.relative_to(folder)}", path.read_bytes())
+
+
+def test_a_corpus_in_object_storage_has_the_figures_of_the_logs(bucket: Stored, real: Path, tmp_path: Path) -> None:
+    uploaded(bucket, real, "logs")
+    source, to = place_of("s3://company/logs"), place_of("s3://company/corpus")
+    counts = built(planned(to, [source], part_bytes=1 << 20))
+    assert counts.parts > 1
+    assert counts.failed == 0
+    build(tmp_path / "local", real)
+    with (
+        closing(CorpusQuery(to, tmp_path / "cache")) as remote,
+        closing(asked(tmp_path / "local")) as local,
+    ):
+        remote.refresh()
+        assert is_alike(list(figures(remote)), list(figures(local)))
+        assert remote.sql("SELECT count(*) FROM calls").rows[0][0] > 100
+    again = built(planned(to, [source], part_bytes=1 << 20))
+    assert (again.parts, again.unchanged) == (0, counts.inputs)
+
+
+def test_objects_of_any_name_are_read_and_no_file_here_is_taken_for_one(bucket: Stored, tmp_path: Path) -> None:
+    names = ["..etc/s.jsonl", "a b/é/s.jsonl", "quote'/s.jsonl", "x" * 300 + "/s.jsonl", "tab\t/s.jsonl"]
+    for name in names:
+        data = CLAUDE.replace(b'"s-1"', b'"%s"' % name.encode().hex()[:60].encode())
+        bucket.put(f"hostile/{name}", data)
+    bucket.put("hostile/note.json", b'{"no": "log"}')
+    to = place_of(str(tmp_path / "corpus"))
+    counts = built(planned(to, [place_of("s3://company/hostile")]))
+    assert (counts.read + counts.failed, counts.no_logs) == (len(names), 1)
+    assert all("hostile" in address for address, _ in counts.failures)
+    with closing(asked(tmp_path / "corpus")) as query:
+        assert len(query.sessions()) == counts.read
+
+
+def test_what_the_service_refuses_is_told(bucket: Stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises((LogError, StorageError), match="no-such-bucket"):
+        planned(place_of("s3://no-such-bucket/corpus"), [])
+    bucket.put("climbing/../../etc/s.jsonl", CLAUDE)  # obstore lists no such name
+    with pytest.raises(LogError, match=r"company/climbing.*etc/s\.jsonl"):
+        planned(place_of(str(tmp_path)), [place_of("s3://company/climbing")])
+    with pytest.raises(LogError, match="company/nothing"):
+        CorpusQuery(place_of("s3://company/nothing"), tmp_path).refresh()
+
+
+def test_two_builders_on_one_bucket_make_each_part_once(bucket: Stored, home: Path) -> None:
+    to, source = place_of("s3://company/two"), place_of(str(home))
+    plans = [planned(to, [source], labels=HERE, part_bytes=SMALL) for _ in range(2)]
+    waiting = [msgspec.structs.replace(plan, parts=[part]) for plan in plans for part in plan.parts]
+    random.Random(1).shuffle(waiting)
+    counts = [built(plan) for plan in waiting]
+    assert sum(one.parts for one in counts) == sum(one.made_elsewhere for one in counts) == len(plans[0].parts)
+
+
+# ── killed ───────────────────────────────────────────────────────────────────
+
+
+def command(*words: str | Path, home: Path) -> list[str]:
+    return [sys.executable, "-m", "dragoman", "corpus", "build", "--json", *map(str, words)]
+
+
+def test_a_build_that_is_killed_is_gone_on_with_and_reads_only_what_is_missing(real: Path, tmp_path: Path) -> None:
+    # Enough bytes for several parts: copies with other ids.
+    for number in range(12):
+        to = tmp_path / "many" / f"{number}"
+        to.mkdir(parents=True)
+        for path in sorted(real.rglob("rollout-*.jsonl"))[:4]:
+            (to / path.name).write_bytes(path.read_bytes().replace(b'"id":"0', b'"id":"%d' % (number % 10)) * 20)
+    size = sum(path.stat().st_size for path in (tmp_path / "many").rglob("*.jsonl"))
+    corpus, environment = tmp_path / "corpus", {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    done, kills, read = 0, 0, 0
+    while True:
+        process = subprocess.Popen(
+            command(tmp_path / "many", corpus, "--workers", "2", home=tmp_path),
+            env=environment,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        before = done
+        while process.poll() is None and kills < 3:
+            done = len(list((corpus / "manifest").glob("*.json"))) if corpus.is_dir() else 0
+            if done > before:
+                os.killpg(process.pid, signal.SIGKILL)
+                kills += 1
+                break
+            time.sleep(0.01)
+        out, _ = process.communicate()
+        if process.returncode != -signal.SIGKILL:
+            told = json.loads(out)
+            break
+    assert kills >= 1
+    entries = [json.loads(path.read_bytes()) for path in (corpus / "manifest").glob("*.json")]
+    addresses = [log["address"] for entry in entries for log in entry["logs"]]
+    assert len(addresses) == len(set(addresses)) == told["inputs"]  # nothing was read into two parts
+    read = sum(log.get("bytes", 0) for entry in entries for log in entry["logs"])
+    assert read == size
+    assert told["unchanged"] > 0
+    assert told["read"] + told["unchanged"] == told["inputs"]
+
+
+def test_dask_makes_the_same_parts(home: Path, tmp_path: Path) -> None:
+    source = place_of(str(home))
+    to = place_of(str(tmp_path / "dask"))
+    counts = built_on_dask(planned(to, [source], labels=HERE, part_bytes=SMALL), workers=2)
+    alone = build(tmp_path / "alone", home)
+    names = [sorted(one.name for one in place_of(str(tmp_path / where)).listed()) for where in ("dask", "alone")]
+    assert names[0] == names[1]
+    assert (counts.read, counts.rows) == (alone.read, alone.rows)
