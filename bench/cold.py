@@ -135,6 +135,8 @@ entry()
             "ours, a command line": {"tool_name": "Bash", "tool_input": {"command": "cat README.md | head -5"}},
             "ours, a denial": {"tool_name": "Bash", "tool_input": {"command": "cat .env"}},
             "ours, a file tool": {"tool_name": "Read", "tool_input": {"file_path": "README.md"}},
+            "ours, with its vocabulary": {"tool_name": "Grep", "tool_input": {"pattern": "heliotrope"}},
+            "ours, served": {"tool_name": "Grep", "tool_input": {"pattern": "heliotrope"}},
         }.items()
     },
 }
@@ -158,6 +160,26 @@ def measure_line(column: str) -> list[float]:
             if not (Path(folder) / "usage-line.json").is_file():
                 raise SystemExit("no figures were written")
         return per_process(command, quiet=True)
+
+
+def measure_hook(column: str) -> list[float]:
+    """The line of a hook; for one column, while `dragoman hook serve` runs."""
+    if column != "ours, served":
+        os.environ["XDG_RUNTIME_DIR"] = "/nowhere"
+        return measure(HOOK, column)
+    settings = {"DRAGOMAN_CONFIG_DIR": str(_FOLDER / "hook_settings")}
+    settings |= {"DRAGOMAN_DATA_DIR": str(_FOLDER.parent / "build" / "bench-hook")}
+    with TemporaryDirectory() as folder:
+        os.environ |= {"XDG_RUNTIME_DIR": folder, **settings}
+        server = [sys.executable, "-P", "-m", "dragoman", "hook", "serve"]
+        with subprocess.Popen(server, stderr=subprocess.PIPE, cwd="/") as serving:
+            assert serving.stderr is not None
+            if b"Listening" not in serving.stderr.readline():
+                raise SystemExit("no server")
+            try:
+                return measure(HOOK, column)
+            finally:
+                serving.terminate()
 
 
 def _environments(columns: dict[str, str]) -> dict[str, str]:
@@ -191,8 +213,11 @@ BENCHES = {
         question="decide about one call of a coding agent, and record that",
         environments=dict.fromkeys(HOOK, "base"),
         floor="msgspec",
-        targets=[Target(column, "msgspec", 2.5) for column in ("ours, a command line", "ours, a denial")],
-        measure=partial(measure, HOOK),
+        targets=[
+            *(Target(f"ours, {what}", "msgspec", 2.5) for what in ("a command line", "a denial", "a file tool")),
+            Target("ours, served", "msgspec", 1.0),
+        ],
+        measure=measure_hook,
     ),
     "tool": Bench(
         question="start, define one tool and have its schema",

@@ -6,9 +6,11 @@ This is the public door. Each name is loaded on first use, so importing it costs
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # importing it from `typing` would cost a hook as much as asking a server does
 if TYPE_CHECKING:
+    from typing import Any
+
     from dragoman.engine import Orchestrator as Orchestrator, ToolPolicy as ToolPolicy
     from dragoman.errors import (
         DefinitionError as DefinitionError,

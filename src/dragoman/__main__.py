@@ -17,7 +17,10 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 import os
 import signal
 import time
-from typing import NoReturn
+
+TYPE_CHECKING = False  # importing it from `typing` would cost a hook as much as asking a server does
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _GRACE = 5.0
 """Seconds that Python has to end by itself, waiting for threads that others began."""
@@ -57,15 +60,18 @@ def _hook() -> int | None:
     options = dict(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or not options.keys() <= {"--client", "--event"} or len(options) * 2 != len(words):
         return None
+    client, event = options.get("--client"), options.get("--event")
+    from dragoman.hook_socket import answer_from_server
+
+    code, payload = answer_from_server(client, event)
+    if code is not None:
+        return code
     from dragoman.serve.hook import CLIENTS, answer_here
 
-    client = options.get("--client")
-    return None if client is not None and client not in CLIENTS else answer_here(client, options.get("--event"))
+    return None if client is not None and client not in CLIENTS else answer_here(client, event, payload)
 
 
 def _end(code: int) -> None:
-    import threading
-
     # A KeyboardInterrupt that passed through an `exec` of text (a dataclass or named tuple being defined, say) makes
     # CPython 3.11 kill a process of `python -m` with SIGINT at its end, although it was caught; the next `exec` of text
     # clears that (`run_eval_code_obj` in pythonrun.c).
@@ -74,13 +80,17 @@ def _end(code: int) -> None:
     def end_at_once(*_: object) -> NoReturn:
         os._exit(code)
 
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end_at_once)
+    if "threading" not in sys.modules:
+        return
+    import threading
+
     def end_later() -> None:
         time.sleep(_GRACE)
         os._exit(code)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, end_at_once)
     others = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
     if others:
         for stream in (sys.stdout, sys.stderr):

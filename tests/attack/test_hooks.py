@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from dragoman import config
 from dragoman.serve.hook import handle, lines_in, rules_of, targets_of
@@ -87,6 +90,34 @@ def test_a_program_that_is_gone_denies(tmp_path: Path) -> None:
         2,
         b"dragoman did not run, so the call is denied",
     )
+
+
+def test_a_server_that_others_could_have_made_is_not_believed(tmp_path: Path) -> None:
+    """A socket that others can open, or that is in a folder they can change, or a link, gets no payload."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text(RULES)
+    folder = tmp_path / "run" / "dragoman-hook"
+    folder.mkdir(parents=True, mode=0o700)
+    payload = json.dumps(payload_of("claude_code", tmp_path, "cat .env")).encode()
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
+    environment["DRAGOMAN_CONFIG_DIR"] = str(tmp_path / "config")
+    words = [sys.executable, "-P", "-m", "dragoman", "hook", "--client", "claude_code", "--event", "PreToolUse"]
+    path = folder / "socket"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as theirs:
+        theirs.bind(str(path))
+        theirs.listen()
+        theirs.setblocking(False)
+        path.chmod(0o600)
+        for prepare in (
+            lambda: path.chmod(0o666),
+            lambda: (path.chmod(0o600), folder.chmod(0o770)),
+            lambda: (folder.chmod(0o700), path.rename(tmp_path / "moved"), path.symlink_to(tmp_path / "moved")),
+        ):
+            prepare()
+            answered = subprocess.run(words, env=environment, input=payload, capture_output=True, timeout=60)
+            assert b'"permissionDecision":"deny"' in answered.stdout
+            with pytest.raises(BlockingIOError):
+                theirs.accept()
 
 
 def test_what_is_forbidden_never_passes_however_it_is_written(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ LINES = (
     "export s-1 --to markdown",
     "gateway --model openai:gpt-5 no-such-client",
     "hook install claude_code",
+    "hook serve --check",
     "hook status",
     "hook test LOG",
     "hook uninstall claude_code",

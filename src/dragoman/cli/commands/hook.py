@@ -168,6 +168,30 @@ def status(console: Console, /, *, as_json: bool) -> ExitCode:
     return ExitCode.NO if any(row["problem"] for row in rows) else ExitCode.OK
 
 
+@command.command("serve")
+@click.option("--check", is_flag=True, help="Only show whether a server of yours is running (exit code 1 if not).")
+@click.pass_obj
+def serve(console: Console, /, *, check: bool) -> ExitCode:
+    """Answer hooks from one process that stays, at a fraction of the cost, until Ctrl-C.
+
+    It listens on a socket that only you can open. The installed lines ask it when it runs, and decide by themselves
+    when it does not.
+    """
+    from dragoman.serve.hook import Serving
+
+    if check:
+        is_running = Serving.is_running()
+        console.note("A server is running." if is_running else "No server is running.")
+        return ExitCode.OK if is_running else ExitCode.NO
+    serving = Serving()
+    console.note(f"Listening at {serving.path}")
+    try:
+        console.note(f"Ended: {serving.run()}.")
+    finally:
+        serving.close()
+    return ExitCode.OK
+
+
 def _kept(console: Console) -> Path:
     return console.configuration().data_dir / "hooks"
 

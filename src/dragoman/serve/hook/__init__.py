@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from .clients import CLIENTS as CLIENTS, client_named as client_named, client_of as client_of
     from .deciding import Rules as Rules, decide as decide, rules_of as rules_of
-    from .explaining import Explained as Explained, explained as explained
+    from .explaining import explained as explained
     from .installing import (
         ADVICE as ADVICE,
         Change as Change,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from .learning import RISKS as RISKS, as_toml as as_toml, learned as learned
     from .recording import record as record
+    from .serving import Serving as Serving
 else:
     __all__, __getattr__ = door(
         __name__,
@@ -51,9 +52,10 @@ else:
                 "tried",
                 "changes_to_uninstall",
             ),
-            "explaining": ("Explained", "explained"),
+            "explaining": ("explained",),
             "deciding": ("Rules", "decide", "rules_of"),
             "recording": ("record",),
+            "serving": ("Serving",),
             "learning": ("RISKS", "as_toml", "learned"),
         },
     )

@@ -6,6 +6,7 @@ stops waiting: most clients take a hook that fails or is late for permission.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 import msgspec
 
-from .client import Answer, Asked, Decision, Handled, UnknownPayload
+from dragoman.hook_socket import PROJECTS
+
+from .client import Answer, Asked, Decision, Handled, Here, UnknownPayload
 from .clients import CLIENTS, client_named, client_of
 
 if TYPE_CHECKING:
@@ -28,12 +31,20 @@ _KEPT: Final = 64 * 1024
 """Bytes of an unknown payload that are recorded."""
 
 
-class _TooLate(BaseException):
+class TooLate(BaseException):
     """The time is over; not an `Exception`, so that nothing on the way takes it for one of its own."""
 
 
-def handle(text: bytes, client: str | None, event: str | None, rules: Callable[[], Rules]) -> Handled:
-    """Reads a payload, decides, and writes the answer. `client` and `event` are what the installed line says.
+def here() -> Here:
+    """Where this process was started."""
+    return Here(os.getcwd(), tuple(os.environ[name] for name in PROJECTS if os.environ.get(name)))
+
+
+def handle(
+    text: bytes, client: str | None, event: str | None, rules: Callable[[], Rules], started: Here | None = None
+) -> Handled:
+    """Reads a payload, decides, and writes the answer. `client` and `event` are what the installed line says, and
+    `started` is where it was started, if not here.
 
     It raises nothing but what ends the process.
     """
@@ -45,7 +56,7 @@ def handle(text: bytes, client: str | None, event: str | None, rules: Callable[[
         if named is None or named not in CLIENTS:
             raise UnknownPayload("it is of no client that is known; name it with --client")
         speaks = client_named(named)
-        asked = speaks.read(payload, event)
+        asked = _placed(speaks.read(payload, event), started or here())
         decision = Decision("pass")
         if asked.calls:
             from .deciding import decide
@@ -54,13 +65,19 @@ def handle(text: bytes, client: str | None, event: str | None, rules: Callable[[
         is_new = asked.event not in speaks.stages
         note = "; ".join(_differences(asked, speaks, client, event)) or None
         answer = speaks.answer(asked.stage, asked.event, decision)
-        return Handled(answer, decision, asked, note, text[:_KEPT] if is_new else b"")
+        return Handled(answer, decision, asked, note, unread=text[:_KEPT] if is_new else b"")
     except UnknownPayload as problem:
         return _unknown(problem, text, client, event, speaks, rules)
-    except _TooLate:
-        return _denied(f"no decision in {SECONDS:g} seconds", client, event, speaks, asked)
+    except TooLate:
+        denied = _denied(f"no decision in {SECONDS:g} seconds", client, event, speaks, asked)
+        return msgspec.structs.replace(denied, is_late=True)
     except Exception as problem:  # noqa: BLE001 - a hook that fails is permission to most clients
         return _denied(f"{type(problem).__name__}: {problem}", client, event, speaks, asked)
+
+
+def _placed(asked: Asked, started: Here) -> Asked:
+    cwd = asked.cwd if asked.cwd and os.path.isabs(asked.cwd) else os.path.join(started.cwd, asked.cwd or "")
+    return msgspec.structs.replace(asked, cwd=cwd, projects=started.projects)
 
 
 def _differences(asked: Asked, speaks: HookClient, client: str | None, event: str | None) -> Iterator[str]:
@@ -100,7 +117,9 @@ def _unknown(
         choice = "deny"
     unread = text[:_KEPT]
     if choice == "pass":
-        passed = Handled(Answer(), Decision("pass"), None, f"this payload is not known, and passes: {problem}", unread)
+        passed = Handled(
+            Answer(), Decision("pass"), None, f"this payload is not known, and passes: {problem}", unread=unread
+        )
         speaks = speaks or (client_named(client) if client in CLIENTS else None)
         if speaks is None:
             return passed
@@ -156,11 +175,12 @@ def own_rules() -> Rules:
     return rules_of(config.load(project_at=Path("/")))
 
 
-def answer_here(client: str | None, event: str | None) -> int:
-    """Answers the hook call that this process was started for; gives its exit code."""
+def answer_here(client: str | None, event: str | None, payload: bytes | None = None) -> int:
+    """Answers the hook call that this process was started for; gives its exit code. `payload` is what was on standard
+    input, if it was read already."""
 
     def late(*_: object) -> NoReturn:
-        raise _TooLate
+        raise TooLate
 
     known: list[Rules] = []
 
@@ -174,9 +194,9 @@ def answer_here(client: str | None, event: str | None) -> int:
         signal.signal(signal.SIGALRM, late)
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
-        text = sys.stdin.buffer.read(_LONGEST + 1)
+        text = sys.stdin.buffer.read(_LONGEST + 1) if payload is None else payload
         handled = handle(text, client, event, rules)
-    except _TooLate:
+    except TooLate:
         handled = _denied(f"no payload in {SECONDS:g} seconds", client, event, None, None)
     if timed:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -201,7 +221,7 @@ def _recorded(handled: Handled, rules: Callable[[], Rules], *, timed: bool) -> s
         folder = rules().decisions
         if folder is not None:
             record(handled, folder)
-    except _TooLate:
+    except TooLate:
         return f"it took longer than {_SECONDS_TO_RECORD:g} seconds"
     except Exception as problem:  # noqa: BLE001 - the decision holds, whatever becomes of its record
         return f"{type(problem).__name__}: {problem}"

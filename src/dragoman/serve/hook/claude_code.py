@@ -12,6 +12,7 @@ class ClaudeCode(HookClient):
         "Write": ("write_file", {"file_path": "path", "content": "content"}),
         "Edit": ("edit_file", {"file_path": "path", "old_string": "old", "new_string": "new"}),
     }
+    record_lines = ("PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop")
 
 
 CLIENT = ClaudeCode()

@@ -22,6 +22,13 @@ class UnknownPayload(Exception):
     """The payload is not one of this client's, or not one of any client's."""
 
 
+class Here(msgspec.Struct, frozen=True):
+    """Where the process was started that a client calls: its folder, and what its environment says of the project."""
+
+    cwd: str
+    projects: tuple[str, ...] = ()
+
+
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What a hook was called for."""
 
@@ -38,6 +45,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     server: str | None = None
     """The MCP server, where the payload names it."""
     cwd: str | None = None
+    projects: tuple[str, ...] = ()
+    """The folder of the work, where the environment of the hook says it."""
     agent: str | None = None
     session: str | None = None
     dialect: str | None = None
@@ -67,6 +76,8 @@ class Handled(msgspec.Struct, frozen=True):
     asked: Asked | None = None
     note: str | None = None
     """What is printed on standard error."""
+    is_late: bool = False
+    """Whether the decision took too long."""
     unread: bytes = b""
     """The payload, where it or its event is not known."""
 

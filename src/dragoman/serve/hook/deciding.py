@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from posixpath import join
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -79,7 +79,7 @@ def decide_on(
 ) -> Decision:
     """The decision on what a call means."""
     place = place_of(asked)
-    root = _project_of(place)
+    root = _project_of(place, asked.projects)
     operations = tuple(located(one, place) for one in meant)
     tools = tuple(_tool_of(one, native) for one in operations)
     policy = msgspec.structs.replace(policy, agent=asked.agent)
@@ -112,11 +112,10 @@ def _said(reason: str) -> str:
     return f"Not allowed by dragoman: {reason}. Do not try it in another way; tell the user what you wanted to do."
 
 
-def _project_of(place: str) -> str:
+def _project_of(place: str, projects: Iterable[str]) -> str:
     """The folder of the work: what the client says it is, if the current folder is in it."""
-    for name in ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "FACTORY_PROJECT_DIR"):
-        folder = os.environ.get(name)
-        if folder and os.path.isabs(folder):
+    for folder in projects:
+        if os.path.isabs(folder):
             real, here = os.path.realpath(folder), os.path.realpath(place)
             if here == real or here.startswith(f"{real.rstrip('/')}/"):
                 return folder

@@ -34,6 +34,7 @@ PROTECTED: Final = (
     "*.pi/agent/extensions/*",
     "*dragoman/config.toml",
     "*dragoman/decisions/*",
+    "*dragoman-hook/*",
     # What git runs by itself: with these an allowed `git status` does anything.
     "*.git/config",
     "*.git/config.worktree",

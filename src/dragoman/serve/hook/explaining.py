@@ -10,7 +10,7 @@ from dragoman.engine.shell_reach import reach_of
 from dragoman.model import operations as op
 from dragoman.model.calls import NativeCall
 
-from .answering import own_rules
+from .answering import here, own_rules
 from .client import Asked, Decision
 from .clients import client_named
 from .deciding import decide_on
@@ -28,7 +28,8 @@ class Explained(msgspec.Struct, frozen=True):
 def explained(line: str, client: str, cwd: str) -> Explained:
     """What is decided about a line that a client would run in a folder."""
     speaks = client_named(client)
-    asked = Asked(client=client, event="", stage="before", calls=(NativeCall("", "", {}),), cwd=cwd)
+    projects = here().projects
+    asked = Asked(client=client, event="", stage="before", calls=(NativeCall("", "", {}),), cwd=cwd, projects=projects)
     decision = decide_on((op.RunCommand(line),), asked.calls[0], asked, speaks, own_rules().policy)
     reach = reach_of(line, cwd, os.path.expanduser("~"))
     effects = dict.fromkeys((one.verb, shown(one.target) + ("/…" if one.tree else "")) for one in reach.effects)
