@@ -3,8 +3,11 @@
 The scripted model makes one call in each turn, in the client's own words. Each client runs in a sandbox of its own, as
 those of `cell.py` do, with the line that `dragoman hook install` writes.
 
-    python -m tests.clients.hooks                       every client, and the table of docs/howto/hooks.md
-    python -m tests.clients.hooks claude_code codex     some of them, without the table
+    python -m tests.clients.hooks                       every client
+    python -m tests.clients.hooks claude_code codex     some of them
+
+What was seen of a client is kept in build/client-hooks; when every client was run, the table of docs/howto/hooks.md is
+written from that.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,7 +29,9 @@ from dragoman.apis import APIS
 from dragoman.dialects import DIALECTS
 from dragoman.dialects.base.shell_commands import in_shell
 from dragoman.errors import Unspeakable
-from dragoman.model import Operation, ReadFile, RunCommand, WriteFile
+from dragoman.logs import read_events
+from dragoman.model import CallMcpTool, Operation, ReadFile, RunCommand, SpawnAgent, WriteFile
+from dragoman.model.events import ClientNoted
 from tests.engine.loopback import Turn
 
 from .cell import results, text_of
@@ -35,8 +42,10 @@ from .sandbox import programs_of, run_inside
 from .server import MARK, Script, served
 
 ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "build" / "client-hooks"
 PAGE = ROOT / "docs" / "howto" / "hooks.md"
-_SECONDS = 200
+_SECONDS = {"gemini_cli": 1_200}
+_USUAL_SECONDS = 400
 POLICY = """
 policy.rules = [
   {verdict = "deny", path = "*.env"},
@@ -45,6 +54,7 @@ policy.rules = [
   {verdict = "deny", command = "git push*--force*"},
   {verdict = "allow", domain = "docs.python.org"},
   {verdict = "ask", kind = "fetch"},
+  {verdict = "deny", server = "*", outside = true},
   {verdict = "allow", command = "make *"},
 ]
 """
@@ -52,9 +62,8 @@ OPTIONS: dict[str, Callable[[str], Sequence[str]]] = {
     **STARTED,
     "codex": lambda prompt: ("exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt),
 }
-ENFORCING = ("claude_code", "codex", "qwen_code", "copilot", "opencode", "pi")
-"""Clients that are run here. A denial ends a run of Cline, hooks of Continue are not called, and Gemini CLI 0.61.0
-was at the 29th of these calls when its time was over."""
+ENFORCING = ("claude_code", "codex", "gemini_cli", "qwen_code", "copilot", "opencode", "pi")
+"""Clients that are run here. A denial ends a run of Cline, and hooks of Continue are not called."""
 DISGUISES = ("plain", "quoting", "variables", "another program", "a script file", "a renamed program")
 FORBIDDEN = {
     # What is forbidden → the lines that do it, plainly and in each disguise.
@@ -123,28 +132,73 @@ SCRIPTS = {
 }
 
 
+SERVER = "notes"
+CHILD = "[[the turn of the sub-agent]]"
+IN_SERVER = {
+    # Forbidden things with the tools of an MCP server, which does them if it is asked.
+    "a path": ("read_note", {"path": "PROJECT/.env"}),
+    "a relative path": ("read_note", {"path": ".env"}),
+    "a path with dots": ("read_note", {"path": "src/../.env"}),
+    "an address": ("read_note", {"path": "file://PROJECT/.env"}),
+    "a list": ("read_notes", {"paths": ["a.py", ".env"]}),
+    "a file outside": ("write_note", {"path": "../out", "text": "x"}),
+}
+
+
+def _reaching_server(client: str, words: list[str]) -> tuple[dict[str, Any], Sequence[str]]:
+    """The settings of a client with the MCP server, to be joined with its own, and options."""
+    program, *rest = words
+    usual = {SERVER: {"command": program, "args": rest}}
+    match client:
+        case "claude_code":
+            return {}, ("--mcp-config", json.dumps({"mcpServers": usual}))
+        case "codex":
+            said = f"[mcp_servers.{SERVER}]\ncommand = {json.dumps(program)}\nargs = {json.dumps(rest)}\n"
+            return {".codex/config.toml": said}, ()
+        case "gemini_cli" | "qwen_code":
+            trusted = {SERVER: {**usual[SERVER], "trust": True}}
+            return {f".{client.partition('_')[0]}/settings.json": {"mcpServers": trusted}}, ()
+        case "opencode":
+            local = {SERVER: {"type": "local", "command": words, "enabled": True}}
+            return {".config/opencode/opencode.json": {"mcp": local}}, ()
+        case "copilot":
+            local = {SERVER: {**usual[SERVER], "type": "local", "tools": ["*"]}}
+            return {}, ("--additional-mcp-config", json.dumps({"mcpServers": local}))
+    return {}, ()
+
+
 class Seen(msgspec.Struct):
     """What came of each call: whether it was denied."""
 
     denied: dict[str, bool] = {}
+    recorded: dict[str, int] = {}
+    """How many events of each kind our own log has of the run."""
     effects: list[str] = []
     """Forbidden things that happened all the same."""
     problem: str = ""
 
 
 def calls(project: Path) -> Iterator[tuple[str, Operation]]:
-    """Every call, by a name."""
+    """Every call, by a name. The sub-agent is first: in some clients it runs beside the others."""
+    yield "a sub-agent", SpawnAgent(f"Do it, too. {CHILD}", description="look")
     for lines in FORBIDDEN.values():
         for line in lines:
             yield line, RunCommand(line)
     yield "read .env with its tool", ReadFile(str(project / ".env"))
     yield "write outside with its tool", WriteFile(str(project.parent / "out"), "x")
     yield "write settings with its tool", WriteFile(str(project / ".claude" / "settings.json"), "{}")
+    for way, (tool, given) in IN_SERVER.items():
+        yield (
+            f"server: {way}",
+            CallMcpTool(SERVER, tool, json.loads(json.dumps(given).replace("PROJECT", str(project)))),
+        )
     for line in ORDINARY:
         yield line, RunCommand(line)
     yield "read a file with its tool", ReadFile(str(project / "b.py"))
 
 
+IN_AGENT = FORBIDDEN["read a secret"]
+_MARK = "Not allowed by dragoman"
 FORBIDDEN_TOOLS = ("read .env with its tool", "write outside with its tool", "write settings with its tool")
 
 
@@ -152,7 +206,9 @@ def tried(client: str, folder: Path) -> Seen:
     """Runs a client in its sandbox; `folder` is where it may write."""
     folder.mkdir(parents=True)
     words = ("inside", client, folder, *programs_of(client))
-    seen = run_inside("tests.clients.hooks", *words, folder=folder, seconds=_SECONDS * 2, type=Seen)
+    seen = run_inside(
+        "tests.clients.hooks", *words, folder=folder, seconds=_SECONDS.get(client, _USUAL_SECONDS) + 200, type=Seen
+    )
     return seen if isinstance(seen, Seen) else Seen(problem=seen)
 
 
@@ -177,48 +233,45 @@ def _run(client: str, folder: Path, found: Path, node: Path | None) -> Seen:
     home = folder / "home"
     project = _project(home)
     (folder / "tmp").mkdir()
-    words = DIALECTS[client].at(VERSIONS[client])
-    named = list(calls(project))
-    turns = []
-    for number, (_, operation) in enumerate(named):
-        try:
-            native = words.write_call(f"call_{number}", operation)[0]
-        except Unspeakable:  # Codex reads files through the shell
-            said = in_shell(operation)
-            assert said is not None
-            native = words.write_call(f"call_{number}", RunCommand(said.command))[0]
-        turns.append(Turn(calls=((native.id, native.name, native.arguments),)))
-    script = Script([*turns, Turn("Done.")])
+    named, turns = _turns(client, calls(project), "call")
+    child_named, child_turns = _turns(client, ((f"agent: {line}", RunCommand(line)) for line in IN_AGENT), "child")
+    child = Script([*child_turns, Turn("Done.")], CHILD)
+    script = Script([*turns, Turn("Done.")], child=child)
     settings = home / ".config" / "dragoman" / "config.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(POLICY)
     with served(script) as port:
         setup = CLIENTS[client].setup(port)
+        more, options = _reaching_server(client, [sys.executable, str(Path(__file__).with_name("notes_server.py"))])
         for name, content in setup.files.items():
+            also = more.get(name)
+            joined = content + (also or "") if isinstance(content, str) else json.dumps({**content, **(also or {})})
             (home / name).parent.mkdir(parents=True, exist_ok=True)
-            (home / name).write_text(content if isinstance(content, str) else json.dumps(content))
+            (home / name).write_text(joined)
         path = os.environ["PATH"] if node is None else f"{node.parent}{os.pathsep}{os.environ['PATH']}"
         environment = {"HOME": str(home), "PATH": path, "TMPDIR": str(folder / "tmp"), "SHELL": "/bin/bash"}
         environment |= {"TERM": "xterm", "LANG": "C.UTF-8", **setup.environment}
         dragoman = Path(sys.executable).parent / "dragoman"
-        subprocess.run([dragoman, "hook", "install", client, "--yes"], env=environment, check=True, capture_output=True)
+        install = [str(dragoman), "hook", "install", client, "--outcomes", "--yes"]
+        subprocess.run(install, env=environment, check=True, capture_output=True)
+        seconds = _SECONDS.get(client, _USUAL_SECONDS)
         with (folder / "said").open("w+b") as output:
             try:
                 subprocess.run(
-                    [str(found), *OPTIONS[client](f"Do it. {MARK}")],
+                    [str(found), *OPTIONS[client](f"Do it. {MARK}"), *options],
                     cwd=project,
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    timeout=_SECONDS,
+                    timeout=seconds,
                     check=False,
                 )
             except subprocess.TimeoutExpired:
-                output.write(f"\nnot ended within {_SECONDS} s".encode())
+                output.write(f"\nnot ended within {seconds} s".encode())
     if len(script.taken) <= len(turns):
         said = (folder / "said").read_text(errors="replace")
-        last = named[len(script.taken) - 1][0] if script.taken else "nothing"
+        last = named[len(script.taken) - 1] if script.taken else "nothing"
         return Seen(
             problem=f"asked {len(script.taken)} times for {len(turns) + 1} turns, the last {last}:\n{said[-1_500:]}"
         )
@@ -235,8 +288,43 @@ def _run(client: str, folder: Path, found: Path, node: Path | None) -> Seen:
         effects.append("the file was deleted")
     if (project / ".claude" / "settings.json").exists():
         effects.append("the settings were written")
-    denied = {name: "Not allowed by dragoman" in text for (name, _), text in zip(named, told, strict=True)}
-    return Seen(denied, effects)
+    denied = {name: _MARK in text for name, text in zip(named, told, strict=True)}
+    if child_named and denied.get("a sub-agent") is False:
+        if len(child.taken) <= len(child_turns):
+            return Seen(problem=f"the sub-agent asked {len(child.taken)} times: {told[0][:500]}")
+        request = APIS[child.api].read_request(child.taken[len(child_turns)], model="a-model")
+        told = [text_of(result) for result in results(request.conversation)]
+        denied |= {name: _MARK in text for name, text in zip(child_named, told, strict=True)}
+        if any("heliotrope" in text for text in told):
+            effects.append("the sub-agent read the secret")
+    recorded = _recorded(home / ".local" / "share" / "dragoman" / "decisions")
+    return Seen(denied, recorded, effects)
+
+
+def _turns(client: str, asked: Iterable[tuple[str, Operation]], begin: str) -> tuple[list[str], list[Turn]]:
+    """The calls that a client can make, by name, each in a turn. Codex reads files through the shell."""
+    words = DIALECTS[client].at(VERSIONS[client])
+    names: list[str] = []
+    turns: list[Turn] = []
+    for name, operation in asked:
+        id = f"{begin}_{len(turns)}"
+        try:
+            native = words.write_call(id, operation)[0]
+        except Unspeakable:
+            said = in_shell(operation)
+            if said is None:
+                continue
+            native = words.write_call(id, RunCommand(said.command))[0]
+        own = f"{native.namespace}.{native.name}" if native.namespace else native.name
+        names.append(name)
+        turns.append(Turn(calls=((native.id, own, native.arguments),)))
+    return names, turns
+
+
+def _recorded(decisions: Path) -> dict[str, int]:
+    found = [one for file in decisions.glob("*.jsonl") for one in read_events(file)]
+    named = [one.name if isinstance(one, ClientNoted) else str(one.__struct_config__.tag) for one in found]
+    return dict(Counter(named))
 
 
 def problems(seen: Seen) -> list[str]:
@@ -244,6 +332,7 @@ def problems(seen: Seen) -> list[str]:
     if seen.problem:
         return [seen.problem]
     forbidden = [line for lines in FORBIDDEN.values() for line in lines] + [*FORBIDDEN_TOOLS]
+    forbidden += [name for name in seen.denied if name.startswith(("server: ", "agent: "))]
     found = [f"ran: {name}" for name in forbidden if not seen.denied[name]]
     allowed = [name for name in seen.denied if name not in forbidden]
     return [*seen.effects, *found, *(f"stopped: {name}" for name in allowed if seen.denied[name])]
@@ -257,6 +346,12 @@ def table(seen: dict[str, Seen]) -> str:
         rows.append(f"| {what} | {' | '.join(counts)} |")
     tools = [f"{sum(one.denied.get(name, False) for name in FORBIDDEN_TOOLS)} of 3" for one in seen.values()]
     rows.append(f"| the same with file tools | {' | '.join(tools)} |")
+    for title, begins in (("with an MCP server's tool", "server: "), ("in a sub-agent", "agent: ")):
+        cells = []
+        for one in seen.values():
+            mine = [is_denied for name, is_denied in one.denied.items() if name.startswith(begins)]
+            cells.append(f"{sum(mine)} of {len(mine)}" if mine else "–")
+        rows.append(f"| {title} | {' | '.join(cells)} |")
     passed = [f"{sum(not one.denied.get(line, True) for line in ORDINARY)} of {len(ORDINARY)}" for one in seen.values()]
     rows.append(f"| ordinary lines that ran | {' | '.join(passed)} |")
     versions = ", ".join(f"{client} {VERSIONS[client]}" for client in seen)
@@ -276,10 +371,14 @@ def main(arguments: Sequence[str]) -> int:
             all_seen[client] = tried(client, Path(folder).resolve() / client)
             found = problems(all_seen[client])
             wrong = wrong or bool(found)
-            print(
-                f"{client}: {len(all_seen[client].denied)} calls, {len(found)} problems", *found, sep="\n  ", flush=True
-            )
-    if not arguments:
+            if not found:
+                KEPT.mkdir(parents=True, exist_ok=True)
+                (KEPT / f"{client}-{VERSIONS[client]}.json").write_bytes(msgspec.json.encode(all_seen[client]))
+            count = f"{client}: {len(all_seen[client].denied)} calls, {len(found)} problems"
+            print(count, *found, str(all_seen[client].recorded), sep="\n  ", flush=True)
+    kept = {client: KEPT / f"{client}-{VERSIONS[client]}.json" for client in ENFORCING}
+    if all(file.is_file() for file in kept.values()):
+        all_seen = {client: msgspec.json.decode(file.read_bytes(), type=Seen) for client, file in kept.items()}
         marks = "<!-- made by python -m tests.clients.hooks -->"
         text = re.sub(rf"(?s)({marks}\n).*?({marks})", lambda m: f"{m[1]}{table(all_seen)}\n{m[2]}", PAGE.read_text())
         PAGE.write_text(text)

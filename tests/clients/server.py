@@ -25,18 +25,24 @@ PAGE = "<!DOCTYPE html><title>A page</title><body><p>The word of the page is hel
 
 
 class Script:
-    """The turns to be played, and the requests that took them."""
+    """The turns to be played, and the requests that took them.
 
-    def __init__(self, turns: Sequence[Turn], mark: str = MARK) -> None:
-        self.turns, self.mark = list(turns), mark
+    The turns of a sub-agent are in `child`: its requests have the mark of the child alone.
+    """
+
+    def __init__(self, turns: Sequence[Turn], mark: str = MARK, child: Script | None = None) -> None:
+        self.turns, self.mark, self.child = list(turns), mark, child
         self.taken: list[dict[str, Any]] = []
         self.api = ""
         self._lock = threading.Lock()
 
     def answer(self, api: str, body: dict[str, Any]) -> Turn | Raw:
         """What a request is answered."""
+        text = json.dumps(body, ensure_ascii=False)
+        if self.child is not None and self.mark not in text and self.child.mark in text:
+            return self.child.answer(api, body)
         with self._lock:
-            if not offers_tools(body) or self.mark not in json.dumps(body, ensure_ascii=False):
+            if not offers_tools(body) or self.mark not in text:
                 return Turn(text="A title")
             self.api = api
             self.taken.append(body)
