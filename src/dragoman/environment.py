@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 USUAL: Final = (
@@ -43,5 +44,10 @@ def child_environment(*names: str) -> dict[str, str]:
 
 def passes(name: str, allowed: Iterable[str]) -> bool:
     """Whether a variable is among those allowed. A name with a `*` never stands for what looks like a secret."""
+    return _passes(name, tuple(allowed))
+
+
+@lru_cache(4096)
+def _passes(name: str, allowed: tuple[str, ...]) -> bool:
     looks_secret = _SECRET.search(name) is not None
     return any(name == one or (not looks_secret and "*" in one and fnmatchcase(name, one)) for one in allowed)

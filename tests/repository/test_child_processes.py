@@ -36,7 +36,7 @@ STATED = {
     "serve/status_line.py": (1, "posix_spawn", "its own: dragoman itself, which finds logs by what clients set there"),
     "tools/web/browser.py": (1, "async_playwright", "`_started` gives it what the browser gets"),
     "tools/processes/landlock.py": (1, "execv", "that of the trial of a sandbox"),
-    "tools/processes/supervisor.py": (3, "fork, execve", "a copy of itself; that of the order"),
+    "tools/processes/supervisor.py": (4, "fork, execve, posix_spawn", "a copy of itself; that of the order"),
 }
 """File → how many programs it starts in another way, how, and what environment they get."""
 

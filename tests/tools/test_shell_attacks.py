@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import tracemalloc
 from collections.abc import AsyncIterator
@@ -14,6 +15,7 @@ import pytest
 from dragoman.model.operations import ReadOutput, RunCommand, StopCommand, TypeInto, WatchCommand
 from dragoman.model.outcomes import CommandOutcome
 from dragoman.tools import Context
+from dragoman.tools.processes.supervisor import descendants
 from dragoman.tools.shell import Limits
 from tests.tools.shells import Bench, Held, nothing_left, timeless
 
@@ -35,6 +37,46 @@ DAEMONS = {
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     async with Bench(tmp_path, grace_ms=100) as bench:
         yield bench
+
+
+# ── the process that starts commands ─────────────────────────────────────────
+
+
+async def test_a_killed_or_halted_starter_keeps_no_command_from_running(bench: Bench) -> None:
+    await bench.run("true")
+    (starter,) = descendants(os.getpid())
+    job = await bench.do(RunCommand("read line; echo $line", background=True))
+    assert (await bench.run(f"kill -STOP {starter}; echo halted")).stdout == "halted\n"
+    assert (await bench.run("echo goes on")).stdout == "goes on\n"
+    assert await bench.run(f"kill -KILL {starter}; echo killed") == CommandOutcome(
+        exit_code=0, stdout="killed\n", stderr=""
+    )
+    assert (await bench.run("echo from another")).stdout == "from another\n"
+    # What ran before is not touched by it.
+    assert "still here" in await bench.until(await bench.do(TypeInto(job.job, "still here\n")), "still here")
+
+
+async def test_an_order_that_is_lost_with_the_starter_is_an_error_that_says_so(bench: Bench) -> None:
+    await bench.run("true")
+    (starter,) = descendants(os.getpid())
+    os.kill(starter, signal.SIGSTOP)
+    lost = asyncio.create_task(bench.failure(RunCommand("echo lost > file")))
+    await asyncio.sleep(0)
+    os.kill(starter, signal.SIGKILL)
+    assert (await lost).message == "The command could not be started: the process that starts commands was ended"
+    assert not (bench.folder / "file").exists()
+    assert (await bench.run("echo next")).stdout == "next\n"
+
+
+async def test_a_command_has_the_mask_and_the_limits_of_the_moment(bench: Bench) -> None:
+    assert (await bench.run("true")).exit_code == 0
+    before, files = os.umask(0o027), resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, files[1]))
+        assert (await bench.run("umask; ulimit -Sn")).stdout == "0027\n200\n"
+    finally:
+        os.umask(before)
+        resource.setrlimit(resource.RLIMIT_NOFILE, files)
 
 
 # ── outliving the call ───────────────────────────────────────────────────────

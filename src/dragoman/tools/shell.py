@@ -29,6 +29,7 @@ from .processes.command import DRIVER, Command, StandingShell, Wrote as Wrote
 from .processes.output import Chosen, StreamName, check_text, taken, taken_matching
 from .processes.process import Process, start
 from .processes.programs import find_program
+from .processes.starter import Starter
 from .processes.supervisor import new_brand
 from .tool import Tool
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _LONGEST_COMMAND = 128 * 1024 - 1  # what Linux takes as one argument
 _LONGEST_LINE = 4096
 _FOR_EVER_MS = 10**12
+_NOT_STARTED = "the process that starts commands was ended"
 _PATIENCE = 0.05  # seconds until it is asked again whether the call is still wanted
 _TYPING_SECONDS = 5.0
 _AFTER_TYPING_MS = 250
@@ -110,6 +112,7 @@ class Shell:
         self._limits = limits or Limits()
         self._most_jobs, self._grace_ms = most_jobs, grace_ms
         self._observer = observer
+        self._starter = Starter()
         self._commands: dict[str, Command] = {}
         self._jobs: dict[str, Command] = {}
         self._turns: dict[str, deque[asyncio.Event]] = {}
@@ -130,6 +133,7 @@ class Shell:
         await asyncio.gather(*(command.process.end() for command in self._commands.values()))
         self._commands.clear()
         self._jobs.clear()
+        self._starter.close()
         self.enclosure.close()
 
     # -- the operations
@@ -387,6 +391,7 @@ class Shell:
             command.observer = self._observer
             command.process = start(
                 order,
+                self._starter,
                 keyboard=operation.background,
                 most=self._most_output,
                 told=command.told,
@@ -404,10 +409,10 @@ class Shell:
         process = command.process
         while not await process.wait(lambda: process.started or process.failed is not None or process.gone, _PATIENCE):
             process.rouse()
-        if process.failed is not None or process.number is None:
+        if process.failed is not None or not process.begun:
             await process.end()
             said = "".join(stream.take().text(1000)[0] for stream in process.streams).strip()
-            raise ToolError(f"The command could not be started: {process.failed or said}")
+            raise ToolError(f"The command could not be started: {process.failed or said or _NOT_STARTED}")
 
     async def _ended(self, command: Command, seconds: float | None, context: Context) -> bool:
         """Wait until it has ended, at most so long and no longer than somebody wants to know."""
@@ -462,7 +467,8 @@ class Shell:
     # -- what a command is given
 
     def _child_environment(self, *, terminal: bool) -> dict[str, str]:
-        passed = {name: value for name, value in os.environ.items() if passes(name, (*USUAL, *self._allow))}
+        allowed = (*USUAL, *self._allow)
+        passed = {name: os.environ[name] for name in os.environ if passes(name, allowed)}
         if terminal:
             passed.setdefault("TERM", "xterm")
         return {**passed, **self._environment}

@@ -6,33 +6,27 @@ belongs to no event loop: each call attaches it to the loop it runs in.
 
 from __future__ import annotations
 
-import marshal
 import os
-import sys
 from contextlib import ExitStack, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Final
-
-from dragoman.environment import child_environment
-from dragoman.errors import ToolError
 
 from .output import READ_SIZE, Stream
 
 if TYPE_CHECKING:
     import asyncio
     import socket
-    import subprocess
     from collections.abc import Callable
 
     from .output import StreamName
+    from .starter import Holder, Starter
     from .supervisor import Order
 
 DRAIN_SECONDS: Final = 0.25
 """How long what a command started, and did not wait for, has to end by itself: it may be writing the last output."""
 
 _SUPERVISOR_SECONDS = 3.0
-# Imported, not run as a file: so its compiled form is used.
-_PROGRAM = "import sys; sys.path.append(sys.argv[1]); import supervisor; supervisor.main(int(sys.argv[2]))"
+_OFTEN = 0.05
 
 
 class Process:
@@ -41,7 +35,7 @@ class Process:
     def __init__(
         self,
         order: Order,
-        supervisor: subprocess.Popen[bytes],
+        holder: Holder,
         channel: socket.socket,
         streams: tuple[Stream, ...],
         keyboard: int | None,
@@ -50,8 +44,8 @@ class Process:
     ) -> None:
         self.order = order
         self.streams = streams
-        self.number: int | None = None
-        """The process that is the command."""
+        self.begun = False
+        """Whether it may have done something."""
         self.started = False
         self.exit_code: int | None = None
         self.signal: int | None = None
@@ -69,7 +63,7 @@ class Process:
         self.answered: float | None = None
         self._started = monotonic()
         self._ended: float | None = None
-        self._supervisor = supervisor
+        self._holder = holder
         self._channel = channel
         self._said = b""
         self._keyboard = keyboard
@@ -163,6 +157,14 @@ class Process:
             self._wake()
         return True
 
+    def _hear_within(self, seconds: float | None) -> bool:
+        """Wait so long for what the supervisor says; whether it may say more."""
+        if not self.gone:
+            self._channel.settimeout(seconds)
+            with suppress(TimeoutError):
+                self._hear()
+        return not self.gone
+
     def _listen(self) -> bool:
         """Take what it answers on its control; whether it answered something."""
         if self._control is None:
@@ -185,8 +187,10 @@ class Process:
 
     def _note(self, word: str, rest: str) -> None:
         match word:
-            case "process":
-                self.number = int(rest)
+            case "holder":
+                self._holder.known(int(rest))
+            case "begun":
+                self.begun = True
             case "started":
                 self.started = True
             case "failed":
@@ -211,7 +215,7 @@ class Process:
         if self._loop is not None:
             self._loop.remove_reader(self._channel.fileno())
         self._channel.close()
-        self._supervisor.wait()
+        self._holder.wait()
         self.gone = True
         self._close_keyboard()
         if self._ended is None:
@@ -280,7 +284,8 @@ class Process:
         """Every process of it that is alive, also those that have left it; without those of `but` and theirs."""
         from .supervisor import descendants
 
-        return set() if self.gone else descendants(self._supervisor.pid, but)
+        holder = self._holder.number
+        return set() if self.gone or holder is None else descendants(holder, but)
 
     def say(self, word: str) -> None:
         """Tell the supervisor to `stop` or to `interrupt` the command, or to stop it `within` so many seconds."""
@@ -291,11 +296,9 @@ class Process:
             self.rouse()
 
     def rouse(self) -> None:
-        """A command can halt the processes that watch it, which then would neither end it nor say that it has ended."""
-        from signal import SIGCONT
-
+        """Make the processes that watch it go on, should something have halted them."""
         if not self.gone:
-            self._supervisor.send_signal(SIGCONT)
+            self._holder.rouse()
 
     async def type(self, text: str, seconds: float) -> str | None:
         """Write to the command's input, or say why not; on a pipe a last \\x04 closes it, as it would on a terminal."""
@@ -346,10 +349,11 @@ class Process:
         if not self.gone:
             from .supervisor import end_all
 
-            end_all(self._supervisor.pid, self.order["brand"])
-            self._channel.settimeout(None)
-            while not self.gone:
-                self._hear()
+            holder = self._found_holder()
+            if holder is not None:
+                end_all(holder, self.order["brand"])
+            while self._hear_within(None):
+                pass
         try:
             for stream in self.streams:
                 self._read_rest(stream)
@@ -360,6 +364,12 @@ class Process:
             for stream in self.streams:
                 stream.close()
             self._wake()
+
+    def _found_holder(self) -> int | None:
+        """The process that holds it; none when it is gone, since then its number may be another's."""
+        while self._holder.number is None and self._hear_within(_OFTEN):
+            self._holder.rouse()
+        return None if self.gone else self._holder.number
 
     def _read_rest(self, stream: Stream) -> None:
         # Bounded: something that cannot be killed may go on writing.
@@ -385,6 +395,7 @@ class Process:
 
 def start(
     order: Order,
+    starter: Starter,
     *,
     keyboard: bool,
     most: int,
@@ -430,9 +441,9 @@ def start(
             (stdout, their_stdout), (stderr, their_stderr) = pipe(), pipe()
             given = (stdin, their_stdout, their_stderr)
             streams = (Stream("stdout", stdout, most), Stream("stderr", stderr, most))
-        supervisor, channel = _supervise(order, given)
+        holder, channel = starter.start(order, given)
         ours.pop_all()
-        return Process(order, supervisor, channel, streams, typed, told, control)
+        return Process(order, holder, channel, streams, typed, told, control)
 
 
 def _terminal() -> tuple[int, int]:
@@ -443,46 +454,3 @@ def _terminal() -> tuple[int, int]:
     os.set_blocking(ours, False)
     termios.tcsetwinsize(theirs, (24, 80))
     return ours, theirs
-
-
-def _supervise(order: Order, streams: tuple[int, int, int]) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    import socket
-    import subprocess
-
-    if os.name != "posix":
-        raise ToolError("commands are run on Linux and macOS only")
-    if not sys.executable:
-        raise ToolError("commands need a Python interpreter to watch them, and this program does not know where one is")
-    stdin, stdout, stderr = streams
-    ours, theirs = socket.socketpair()
-    with theirs:
-        try:
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-I",
-                    "-S",
-                    "-X",
-                    "utf8",
-                    "-c",
-                    _PROGRAM,
-                    os.path.dirname(__file__),
-                    str(theirs.fileno()),
-                ],
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                pass_fds=(theirs.fileno(), *order["opened"]),
-                cwd="/",
-                env=child_environment(),  # nothing of ours goes near the command
-                start_new_session=True,
-            )
-        except BaseException:
-            ours.close()
-            raise
-    data = marshal.dumps(dict(order))
-    # If it could not start, the closed channel says so and its standard error why.
-    with suppress(OSError):
-        ours.sendall(len(data).to_bytes(4, "big") + data)
-    ours.settimeout(0)
-    return process, ours

@@ -5,17 +5,22 @@ a command can kill its supervisor, and then the holder ends what is left. Both a
 their child instead of init's), and both end everything when the channel to whoever asked for the command closes:
 nothing outlives a killed parent. When both are killed, what they leave is found by its brand, see `new_brand`.
 
-Rule: this program imports the standard library alone and little of that, since it starts with every command and
-runs without site-packages.
+A third process, the *starter*, stays from one command to the next and makes the holders, see `serve`.
+
+Rule: this program imports the standard library alone and little of that, since what it holds is copied for every
+command; it runs without site-packages.
 
 The channel is a socket. In: the order (its length in four bytes, then marshalled), then lines `stop`, `interrupt`,
-`within SECONDS` (the time limit from now on) and `unhurried` (no time limit). Out: lines `process PID`, `started 0`,
-`failed WHY`, `exited CODE`, `signalled NUMBER`, `timed_out 0`, `too_many COUNT`, and as the last one `clear 0`, when
-nothing is left running. A channel that closes without `clear` means that the watching processes were killed.
+`within SECONDS` (the time limit from now on) and `unhurried` (no time limit). Out: lines `holder PID`, `begun 0`,
+`started 0`, `failed WHY`, `exited CODE`, `signalled NUMBER`, `timed_out 0`, `too_many COUNT`, and as the last one
+`clear 0`, when nothing is left running. A channel that closes without `clear` means that the watching processes were
+killed.
 """
 
 from __future__ import annotations
 
+import _socket
+import gc
 import marshal
 import os
 import select
@@ -26,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from collections.abc import Iterable
-    from typing import TypedDict
+    from typing import Any, TypedDict
 
     from .landlock import Confinement
 
@@ -255,31 +260,48 @@ def _bears(process: int, brand: Brand) -> bool:
     return True
 
 
-def _prctl(option: int, value: int) -> None:
-    import ctypes
+_system: list[Any] = []
 
-    nothing = ctypes.c_ulong(0)
-    ctypes.CDLL(None).prctl(ctypes.c_int(option), ctypes.c_ulong(value), nothing, nothing, nothing)
+
+def _libc() -> Any:
+    """The C library, for what Python has no function for."""
+    if not _system:
+        import ctypes
+
+        # The kind that keeps Python's own lock: it is held by the copy that `_sibling` makes as well.
+        _system.append(ctypes.PyDLL(None))
+        _system[0].prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
+        _system[0].syscall.argtypes = (ctypes.c_long, *(ctypes.c_ulong,) * 5)
+        _system[0].syscall.restype = ctypes.c_long
+    return _system[0]
+
+
+def _prctl(option: int, value: int) -> None:
+    _libc().prctl(option, value, 0, 0, 0)
 
 
 # ── the watching process ─────────────────────────────────────────────────────
 
 
 _PARENT_DEATH_SIGNAL, _DUMPABLE, _SUBREAPER = 1, 4, 36
+# What Python or we ignore, the command would inherit as ignored.
+_USUAL_SIGNALS = tuple(
+    getattr(signal, f"SIG{name}") for name in ("PIPE", "XFSZ", "INT", "TERM", "HUP", "QUIT", "CHLD", "CONT")
+)
 _HOLDER_SECONDS = 2.0
 """How much longer than the command's grace period the supervisor may take to end it before the holder does."""
 
 
 def hold(channel: int, order: Order) -> None:
     """Run the supervisor in a process below this one, and end what it leaves when it is killed."""
-    _prepare()
+    _adopt()
     # The write end closes with this process: it tells the supervisor that nobody holds it any more.
     held, holding = os.pipe()
     supervisor = os.fork()
     if not supervisor:
         try:
             os.close(holding)
-            _prepare()
+            _adopt()
             Supervisor(channel, order, held).run()
         except BaseException:  # noqa: BLE001 (the copy must end here, whatever happened)
             sys.excepthook(*sys.exc_info())
@@ -327,17 +349,22 @@ def _ended_well(supervisor: int, channel: int, grace: float) -> bool:
 
 
 def _prepare() -> None:
-    """Make this process a subreaper that a command can neither look into nor end along with others of its kind."""
+    """Make this process, and the copies of it, such that a command can neither look into it nor end all of its kind."""
     if sys.platform == "linux":
-        _prctl(_SUBREAPER, 1)
         _prctl(_DUMPABLE, 0)
-        # A command may halt it and then kill our parent, who would have made it go on.
-        _prctl(_PARENT_DEATH_SIGNAL, signal.SIGCONT)
     # What a thread of our parent blocks, this process and the command would too.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     # Somebody who ends "all Pythons" must not lose the processes that can end the rest.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
+
+
+def _adopt() -> None:
+    """Make this process the parent of what loses its own, and have it go on when its own parent ends."""
+    if sys.platform == "linux":
+        _prctl(_SUBREAPER, 1)
+        # A command may halt it and then kill our parent, who would have made it go on.
+        _prctl(_PARENT_DEATH_SIGNAL, signal.SIGCONT)
 
 
 def _woken_by_children() -> int:
@@ -352,11 +379,16 @@ def _woken_by_children() -> int:
 
 def _let_go(order: Order) -> None:
     """Close what is the command's own: else the reader of its output would never see its end."""
+    _silence()
+    for descriptor in order["opened"]:
+        os.close(descriptor)
+
+
+def _silence() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    for descriptor in (nothing, *order["opened"]):
-        os.close(descriptor)
+    os.close(nothing)
 
 
 def _tell(channel: int, line: str) -> None:
@@ -391,12 +423,28 @@ class Supervisor:
 
     def _start(self) -> tuple[int, str]:
         """The command's process, and why it could not become the command."""
+        order = self.order
+        # Said before the command can do anything: it may kill the one who would say it after.
+        self._tell("begun 0")
+        if sys.platform != "linux" or order["terminal"] or order["confinement"] is not None or order["limits"]:
+            return self._start_copy()
+        try:
+            # This process may bear the brand as well: who looks for it means all of the command.
+            _limit([], order["brand"])
+            os.chdir(order["cwd"])
+            arguments, environment = order["arguments"], order["environment"]
+            return os.posix_spawn(arguments[0], arguments, environment, setsid=True, setsigdef=_USUAL_SIGNALS), ""
+        except OSError as error:
+            return 0, str(error)
+        finally:
+            os.chdir("/")
+
+    def _start_copy(self) -> tuple[int, str]:
+        """The same by way of a copy of this process, which takes from itself what the command is not to have."""
         problem, problem_writer = os.pipe()  # closed by becoming the command
         process = os.fork()
         if not process:
             try:
-                # Said before the command can do anything: it may kill the one who would say it after.
-                self._tell(f"process {os.getpid()}")
                 self._become_command()
             except BaseException as error:  # noqa: BLE001 (the copy must end here, whatever happened)
                 os.write(problem_writer, str(error).encode(errors="replace")[:4096])
@@ -420,9 +468,8 @@ class Supervisor:
             # This program is no part of a package here: the module beside it is found under its bare name.
             __import__("landlock").confine(order["confinement"])
         _limit(order["limits"], order["brand"])
-        # What Python or we ignore, the command would inherit as ignored.
-        for name in ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD"):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
+        for number in _USUAL_SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
         os.execve(order["arguments"][0], order["arguments"], order["environment"])
 
     def _watch(self, wake: int) -> None:
@@ -538,14 +585,104 @@ def _exactly(descriptor: int, count: int) -> bytes:
     return data
 
 
-def main(channel: int) -> None:
-    """Take an order from the channel and see to it."""
+def main(channel: int, opened: list[int]) -> None:
+    """Take an order from the channel and see to it; `opened` becomes what the order names."""
     os.set_inheritable(channel, False)  # noqa: FBT003
+    _tell(channel, f"holder {os.getpid()}")
     length = int.from_bytes(_exactly(channel, 4), "big")
     order: Order = marshal.loads(_exactly(channel, length))
+    if opened:
+        channel = _placed(channel, opened, order["opened"])
     if sys.platform == "linux":
         hold(channel, order)
     else:  # without subreapers there is nothing a second process could hold
-        _prepare()
         Supervisor(channel, order).run()
         _tell(channel, "clear 0")
+
+
+def _placed(channel: int, opened: list[int], wanted: list[int]) -> int:
+    """Give descriptors the numbers they are known by in the command line; the channel's new one."""
+    import fcntl
+
+    above = max(wanted) + 1
+    # First out of the way: one may have the number that another is to have.
+    moved = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, above) for one in (channel, *opened)]
+    for one in (channel, *opened):
+        os.close(one)
+    for one, number in zip(moved[1:], wanted, strict=True):
+        os.dup2(one, number)
+        os.close(one)
+    return moved[0]
+
+
+# ── the starter ──────────────────────────────────────────────────────────────
+
+_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "loongarch64": 220}
+"""Machine → the number of its system call `clone`."""
+_CLONE_PARENT = 0x8000
+_MOST_DESCRIPTORS = 253  # what Linux passes in one message
+
+
+def serve(link: int, owner: int) -> None:
+    """Make a holder for each order that `owner` sends, until that ends or closes its side.
+
+    A message on the link is one byte, how many descriptors come with it: the channel, the three streams of the
+    command, and what the order calls `opened`. Starting an interpreter takes ten times as long as copying this one.
+
+    The holder is made as a child of the owner, not of this process: so its end is seen by the owner alone, its number
+    stays taken until then, and killing or halting the starter changes nothing for commands that run.
+    """
+    import resource  # noqa: F401 (for the copies, as `landlock`)
+
+    __import__("landlock")
+    os.set_inheritable(link, False)  # noqa: FBT003
+    _prepare()
+    _adopt()
+    # Sent when the owner ends, also when somebody else still holds the other side of the link.
+    signal.signal(signal.SIGCONT, lambda *_: os._exit(0) if os.getppid() != owner else None)
+    # Until now it was the first command's, to be told why this process could not start.
+    _silence()
+    gc.disable()
+    gc.freeze()
+    socket = _socket.socket(fileno=link)
+    space = _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS)
+    while os.getppid() == owner:
+        count, ancillary, _, _ = socket.recvmsg(1, space, getattr(_socket, "MSG_CMSG_CLOEXEC", 0))
+        if not count:
+            break
+        data = b"".join(piece for _, _, piece in ancillary)
+        given = [int.from_bytes(data[at : at + 4], sys.byteorder) for at in range(0, len(data) - 3, 4)]
+        # Some may be missing when this process may not open as many; the channel, closed again, says so.
+        sibling = _sibling() if len(given) == count[0] else 1
+        if sibling <= 0:
+            _begin(link, given)
+        for descriptor in given:
+            os.close(descriptor)
+    os._exit(0)
+
+
+def _sibling() -> int:
+    """Make a copy of this process with the same parent: 0 in the copy; below 0 where the system cannot."""
+    number = _CLONE.get(os.uname().machine) if sys.platform == "linux" else None
+    if number is None:
+        return -1
+    made: int = _libc().syscall(number, _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+    return made
+
+
+def _begin(link: int, given: list[int]) -> None:
+    """Become a holder. Where no copy can be made, the starter itself does, and the next order gets another starter."""
+    try:
+        os.close(link)
+        signal.signal(signal.SIGCONT, signal.SIG_DFL)
+        if os.getsid(0) != os.getpid():
+            os.setsid()
+        channel, *streams = given[:4]
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        main(channel, given[4:])
+    except BaseException:  # noqa: BLE001 (the copy must end here, whatever happened)
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(0)
