@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import click
 
@@ -15,6 +15,8 @@ from .terminal.console import Console, ExitCode
 
 if TYPE_CHECKING:
     from dragoman.model import AnyEvent
+
+Verdict: TypeAlias = Literal["approve", "refuse"]
 
 
 def waiting_in(events: Sequence[AnyEvent]) -> list[WaitingCall]:
@@ -29,9 +31,20 @@ def answer_of(events: Sequence[AnyEvent]) -> str:
     return next((item.text for item in reversed(conversation_of(events)) if isinstance(item, Reply) and item.text), "")
 
 
-def decide_queued(
-    console: Console, verdict: Literal["approve", "refuse"], run: str, calls: tuple[str, ...]
-) -> ExitCode | None:
+def decide(
+    ctx: click.Context, verdict: Verdict, run: str, calls: tuple[str, ...], *, resume: click.Command
+) -> ExitCode:
+    """Gives an answer to calls that a run waits for; it continues with a worker or, outside the queue, here."""
+    code = _decide_queued(ctx.find_object(Console) or Console(), verdict, run, calls)
+    if code is not None:
+        return code
+    words = ["--resume", run, *(word for call in calls or ("all",) for word in (f"--{verdict}", call))]
+    with resume.make_context("run", words, parent=ctx) as resumed:
+        ended: ExitCode = resume.invoke(resumed)
+    return ended
+
+
+def _decide_queued(console: Console, verdict: Verdict, run: str, calls: tuple[str, ...]) -> ExitCode | None:
     """Gives an answer to calls of a run of the queue, which continues with a worker; `None` if it is no such run."""
     from dragoman.fleet import Decision
 

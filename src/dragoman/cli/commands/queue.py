@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
@@ -169,14 +169,7 @@ def show(console: Console, *, id: str, as_json: bool) -> ExitCode:
 @click.pass_obj
 def cancel(console: Console, *, id: str) -> ExitCode:
     """Cancel the task whose ID begins so. Its record stays, and `queue retry` continues it."""
-    queue = queue_of(console.configuration())
-    try:
-        entry = queue.entry(id)
-        done = queue.cancel(entry.id)
-    finally:
-        queue.close()
-    console.note(f"{entry.id[:8]} is cancelled." if done else f"{entry.id[:8]} is {entry.state} already.")
-    return ExitCode.OK if done else ExitCode.NO
+    return _changed(console, id, "cancel", "is cancelled", "is {state} already")
 
 
 @command.command(short_help="Try a task again that failed or was cancelled.")
@@ -184,14 +177,19 @@ def cancel(console: Console, *, id: str) -> ExitCode:
 @click.pass_obj
 def retry(console: Console, *, id: str) -> ExitCode:
     """Queue the task whose ID begins so once more. Its run continues where it stopped."""
+    return _changed(console, id, "retry", "is queued again", "is {state}")
+
+
+def _changed(console: Console, id: str, change: Literal["cancel", "retry"], done: str, otherwise: str) -> ExitCode:
+    """Changes the state of a task, and says what was done or in which state it is instead."""
     queue = queue_of(console.configuration())
     try:
         entry = queue.entry(id)
-        done = queue.retry(entry.id)
+        changed = queue.cancel(entry.id) if change == "cancel" else queue.retry(entry.id)
     finally:
         queue.close()
-    console.note(f"{entry.id[:8]} is queued again." if done else f"{entry.id[:8]} is {entry.state}.")
-    return ExitCode.OK if done else ExitCode.NO
+    console.note(f"{entry.id[:8]} {done if changed else otherwise.format(state=entry.state)}.")
+    return ExitCode.OK if changed else ExitCode.NO
 
 
 def _facts(entry: Entry) -> dict[str, Any]:

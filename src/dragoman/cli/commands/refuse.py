@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dragoman.cli.terminal.console import Console, ExitCode
+from dragoman.cli.terminal.console import ExitCode
 
 
 @click.command
@@ -17,14 +17,8 @@ def command(ctx: click.Context, /, *, run: str, calls: tuple[str, ...]) -> ExitC
     A run of the queue continues with the next worker that is free, on any machine. Any other run continues here, as
     with `dragoman run --resume RUN --refuse CALL`.
     """
-    from dragoman.cli.waiting_runs import decide_queued
+    from dragoman.cli.waiting_runs import decide
 
     from . import run as run_file
 
-    code = decide_queued(ctx.find_object(Console) or Console(), "refuse", run, calls)
-    if code is not None:
-        return code
-    words = ["--resume", run, *(word for call in calls or ("all",) for word in ("--refuse", call))]
-    with run_file.command.make_context("run", words, parent=ctx) as resumed:
-        ended: ExitCode = run_file.command.invoke(resumed)
-    return ended
+    return decide(ctx, "refuse", run, calls, resume=run_file.command)
