@@ -17,18 +17,11 @@ from dragoman.model.json_text import read_json
 from .base.conversions import EMPTY_IS_UNSAID, INVERTED, LINE_COUNT, SECONDS, WHOLE, Conversion, whole, whole_number
 from .base.default_words import FailuresInWords, tell_all, text_of
 from .base.dialect import Dialect, Steer
-from .base.match_lines import MatchLine, as_ripgrep, by_mode, matches_in, read_by_mode
+from .base.match_lines import as_ripgrep, by_mode, from_ripgrep, read_by_mode
 from .base.mcp_names import McpNames
-from .base.patch_text import (
-    ABOUT_PATCHES,
-    GRAMMAR,
-    PATCH_NEARLY,
-    PATCH_UNSAID,
-    changes_listed,
-    patches_for,
-    read_patch,
-)
-from .base.spelling import Freeform, Spelling, means, native_only
+from .base.patch_text import ABOUT_PATCHES, changes_listed
+from .base.patch_tool import PatchTool
+from .base.spelling import Spelling, means, native_only
 from .base.words import PATH, by_hand, ended_badly, lines, one_of, one_stream, picture, single, words
 
 PATCHING = ("gpt-5*",)
@@ -221,22 +214,10 @@ class Patched(msgspec.Struct, frozen=True):
 _OPERATIONS: dict[str, Any] = {"create": "created", "update": "modified", "delete": "deleted"}
 
 
-class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
+class ApplyPatch(PatchTool):
     __doc__ = ABOUT_PATCHES
     native_name = "ApplyPatch"
     families = PATCHING
-    freeform = Freeform("input", "lark", GRAMMAR)
-    unsaid, approximated = PATCH_UNSAID, PATCH_NEARLY
-
-    input: str = means(None, "The whole patch.")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return read_patch(self.input)
-
-    @classmethod
-    def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
-        patches = patches_for(operation)
-        return patches and tuple(cls(input=patch) for patch in patches)
 
     # Methods: one list is the result of all operations of a patch.
 
@@ -297,7 +278,6 @@ class Glob(Spelling[op.FindFiles]):
 
 
 _NO_FILES, _NO_MATCHES = "No matching files found", "No matches found"
-_LINE = re.compile(r"(.+?)(?::(\d+):|-(\d+)-)(.*)")
 
 
 def _matches_written(outcome: out.MatchesOutcome, _asked: op.SearchText) -> str | None:
@@ -314,18 +294,8 @@ def _matches_read(text: str, asked: op.SearchText) -> out.MatchesOutcome | None:
     rows = text.split("\n")
     if asked.mode == "files" and not all(row.startswith(("./", "/")) or (row and " " not in row) for row in rows):
         return None  # a sentence, not a path
-    matches = read_by_mode(rows, asked.mode, lambda shown: _shown(shown, asked))
+    matches = read_by_mode(rows, asked.mode, lambda shown: from_ripgrep(shown, asked.before))
     return None if matches is None else out.MatchesOutcome(matches, asked.mode)
-
-
-def _shown(rows: Any, asked: op.SearchText) -> tuple[out.Match, ...] | None:
-    read: list[MatchLine | None] = []
-    for row in rows:
-        found = _LINE.fullmatch(row)
-        if found is None and row != "--":
-            return None
-        read.append(None if found is None else MatchLine(found[1], int(found[2] or found[3]), bool(found[2]), found[4]))
-    return matches_in(read, asked.before)
 
 
 class Grep(Spelling[op.SearchText]):

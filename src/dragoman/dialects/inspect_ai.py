@@ -10,8 +10,9 @@ from typing import Literal
 from dragoman.model import operations as op
 
 from .base.dialect import Dialect, Steer
+from .base.editor_commands import editor_operation
 from .base.spelling import Spelling, means
-from .base.uncaptured import UNCAPTURED, AsTold, edited
+from .base.uncaptured import UNCAPTURED, AsTold
 
 
 class Bash(AsTold, Spelling[op.RunCommand]):
@@ -47,20 +48,19 @@ class TextEditor(AsTold, Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.
     view_range: tuple[int, ...] | None = means(None, default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        text = self.insert_text if self.insert_text is not None else self.new_str
-        match self.command:
-            case "view":
-                first, last = (*(self.view_range or ()), None, None)[:2]
-                return (op.ReadFile(self.path, first, None if last == -1 else last),)
-            case "create" if self.file_text is not None:
-                return (op.WriteFile(self.path, self.file_text),)
-            case "str_replace" if self.old_str is not None:
-                return (edited(self.path, self.old_str, self.new_str or ""),)
-            case "insert" if self.insert_line is not None and text is not None:
-                return (op.InsertText(self.path, self.insert_line, text),)
-            case "undo_edit":
-                return (op.UndoEdit(self.path),)
-        raise ValueError(f"{self.command} needs more than it was given")
+        return (
+            editor_operation(
+                self.command,
+                self.path,
+                view_range=self.view_range,
+                file_text=self.file_text,
+                overwrite=True,
+                old_str=self.old_str,
+                new_str=self.new_str,
+                insert_line=self.insert_line,
+                insert_text=self.insert_text,
+            ),
+        )
 
 
 class WebSearch(AsTold, Spelling[op.SearchWeb]):

@@ -10,8 +10,9 @@ import msgspec
 from dragoman.model import operations as op, outcomes as out
 from dragoman.registry import DIALECTS
 
-from .base.conversions import EMPTY_IS_UNSAID, INVERTED, or_word
+from .base.conversions import INVERTED
 from .base.dialect import Dialect, Steer
+from .base.opencode_family import AgentTask
 from .base.reasons import usual
 from .base.spelling import Spelling, means, native_only
 from .base.words import by_hand, one_of
@@ -94,24 +95,12 @@ class Grep(Spelling[op.SearchText]):
         )
 
 
-class Task(Spelling[op.SpawnAgent]):
+class Task(AgentTask):
     """Give a task to another agent, or continue one that has ended."""
 
     native_name = "task"
     results = _like("task")
-    unless_said = {"background": False}
-    unsaid = {
-        "name": "an agent is called by its type alone",
-        "effort": "an agent's type has its own",
-    }
-    approximated = {
-        "description": "a description is required, so an empty one says nothing",
-        "agent": "a type is required: without one it is the general agent",
-    }
 
-    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
-    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
-    subagent_type: str = means("agent", "The agent's type.", convert=or_word("general"))
     task_id: str | None = means("continues", "An earlier task to continue.", default=None)
     command: str | None = means("command", "The command that led to this task.", default=None)
     background: bool | None = means("background", "Do not wait for its answer.", default=None)

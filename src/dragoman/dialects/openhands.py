@@ -16,6 +16,7 @@ from dragoman.model.calls import NativeResult
 from .base.conversions import SECONDS
 from .base.default_words import FailuresInWords, text_of, unnumbered
 from .base.dialect import Dialect, Steer
+from .base.editor_commands import editor_operation
 from .base.sentences import numbered as number_lines
 from .base.spelling import Spelling, means, native_only
 from .base.words import by_hand, done, one_of, one_stream, picture
@@ -231,19 +232,17 @@ class FileEditor(Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertTe
     summary: str | None = native_only(_SUMMARY)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        match self.command:
-            case "view":
-                first, last = (*(self.view_range or ()), None, None)[:2]
-                return (op.ReadFile(self.path, first, None if last == -1 else last),)
-            case "create" if self.file_text is not None:
-                return (op.WriteFile(self.path, self.file_text, overwrite=False),)
-            case "str_replace" if self.old_str is not None:
-                return (op.EditFile(self.path, (op.Edit(self.old_str, self.new_str or ""),)),)
-            case "insert" if self.insert_line is not None and self.new_str is not None:
-                return (op.InsertText(self.path, self.insert_line, self.new_str),)
-            case "undo_edit":
-                return (op.UndoEdit(self.path),)
-        raise ValueError(f"{self.command} needs more than it was given")
+        return (
+            editor_operation(
+                self.command,
+                self.path,
+                view_range=self.view_range,
+                file_text=self.file_text,
+                old_str=self.old_str,
+                new_str=self.new_str,
+                insert_line=self.insert_line,
+            ),
+        )
 
     @classmethod
     def from_operation(cls, operation: op.ReadFile | op.WriteFile | op.EditFile | op.InsertText | op.UndoEdit) -> Any:

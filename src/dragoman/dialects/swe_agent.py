@@ -13,8 +13,9 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
 from .base.dialect import Dialect, Steer
+from .base.editor_commands import editor_operation
 from .base.spelling import Spelling, means
-from .base.uncaptured import UNCAPTURED, AsTold, edited
+from .base.uncaptured import UNCAPTURED, AsTold
 
 _RETURNED = re.compile(r"<returncode>(-?\d+)</returncode>\n<output>\n?(.*?)\n?</output>", re.DOTALL)
 
@@ -51,19 +52,17 @@ class Editor(AsTold, Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.Inse
     view_range: tuple[int, ...] | None = means(None, default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        match self.command:
-            case "view":
-                first, last = (*(self.view_range or ()), None, None)[:2]
-                return (op.ReadFile(self.path, first, None if last == -1 else last),)
-            case "create" if self.file_text is not None:
-                return (op.WriteFile(self.path, self.file_text, overwrite=False),)
-            case "str_replace" if self.old_str is not None:
-                return (edited(self.path, self.old_str, self.new_str or ""),)
-            case "insert" if self.insert_line is not None and self.new_str is not None:
-                return (op.InsertText(self.path, self.insert_line, self.new_str),)
-            case "undo_edit":
-                return (op.UndoEdit(self.path),)
-        raise ValueError(f"{self.command} needs more than it was given")
+        return (
+            editor_operation(
+                self.command,
+                self.path,
+                view_range=self.view_range,
+                file_text=self.file_text,
+                old_str=self.old_str,
+                new_str=self.new_str,
+                insert_line=self.insert_line,
+            ),
+        )
 
 
 class Open(AsTold, Spelling[op.ReadFile]):

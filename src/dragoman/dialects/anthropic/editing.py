@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from dragoman.dialects.base.default_words import tell, text_of, understand, unnumbered
+from dragoman.dialects.base.editor_commands import editor_operation, given, viewed
 from dragoman.dialects.base.sentences import numbered
 from dragoman.dialects.base.spelling import Content, Spelling, Spoken, Tells, means
 from dragoman.model import operations as op, outcomes as out
@@ -64,19 +65,22 @@ class Editor(Spelling[Spoken]):
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         path = self.canonical(self.path)
-        match self.command:
-            case "view":
-                return (self._looked_at(path),)
-            case "create":
-                return (op.WriteFile(path, _given("file_text", self.file_text), overwrite=self.overwrites),)
-            case "str_replace":
-                return (op.EditFile(path, (op.Edit(_given("old_str", self.old_str), self.new_str or ""),)),)
-            case "insert":
-                text = self.new_str if self.insert_text is None else self.insert_text
-                if self.insert_line is None:
-                    raise ValueError("insert_line: name the line to insert after")
-                return (op.InsertText(path, self.insert_line, _given("insert_text", text)),)
-        raise ValueError(f"command: there is no {self.command!r}; there are {', '.join(self.commands)}")
+        if self.command not in self.commands:
+            raise ValueError(f"command: there is no {self.command!r}; there are {', '.join(self.commands)}")
+        if self.command == "view":
+            return (self._looked_at(path),)
+        return (
+            editor_operation(
+                self.command,
+                path,
+                file_text=self.file_text,
+                overwrite=self.overwrites,
+                old_str=self.old_str,
+                new_str=self.new_str,
+                insert_line=self.insert_line,
+                insert_text=self.insert_text,
+            ),
+        )
 
     commands: ClassVar[tuple[str, ...]] = ("view", "create", "str_replace", "insert")
 
@@ -86,8 +90,7 @@ class Editor(Spelling[Spoken]):
             return op.ListDirectory(_bare(path), depth=2) if folder else op.ReadFile(path)
         if len(self.view_range) != 2:
             raise ValueError("view_range: give the first line and the last")
-        first, last = self.view_range
-        return op.ReadFile(path, first, None if last == -1 else last)
+        return viewed(path, self.view_range)
 
     @classmethod
     def from_operation(cls, operation: Any) -> Any:
@@ -188,9 +191,6 @@ class StrReplaceEditor(Editor[Editing | op.UndoEdit]):
     families = ("claude-3-*",)
     commands = (*Editor.commands, "undo_edit")
 
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UndoEdit(self.path),) if self.command == "undo_edit" else super().to_operations()
-
     @classmethod
     def from_operation(cls, operation: Any) -> Any:
         if isinstance(operation, op.UndoEdit):
@@ -220,7 +220,7 @@ class Memory(Editor[Editing | op.DeleteFile | op.MoveFile]):
             case "delete":
                 return (op.DeleteFile(_below(self.path)),)
             case "rename":
-                return (op.MoveFile(_below(self.old_path or self.path), _below(_given("new_path", self.new_path))),)
+                return (op.MoveFile(_below(self.old_path or self.path), _below(given("new_path", self.new_path))),)
         return super().to_operations()
 
     @classmethod
@@ -263,12 +263,6 @@ def _below(path: str) -> str:
     if {"..", "."} & set(path.split("/")):
         raise ValueError(f"{path!r}: a path of the memory has no . and no .. in it")
     return path[1:]
-
-
-def _given(name: str, value: str | None) -> str:
-    if value is None:
-        raise ValueError(f"{name}: it must be given")
-    return value
 
 
 def _plain(edit: op.Edit) -> bool:

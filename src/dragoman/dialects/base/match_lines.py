@@ -115,6 +115,20 @@ def as_ripgrep(matches: Iterable[out.Match], named: Callable[[str], bool] = lamb
     return shown
 
 
+_RIPGREP = re.compile(r"(.+?)(?::(\d+):|-(\d+)-)(.*)")
+
+
+def from_ripgrep(lines: Iterable[str], within: int | None = None) -> tuple[out.Match, ...] | None:
+    """The matches of such lines with numbers (`within` as in `matches_in`); `None` where a line is none of them."""
+    read: list[MatchLine | None] = []
+    for line in lines:
+        found = _RIPGREP.fullmatch(line)
+        if found is None and line != "--":
+            return None
+        read.append(None if found is None else MatchLine(found[1], int(found[2] or found[3]), bool(found[2]), found[4]))
+    return matches_in(read, within)
+
+
 def in_groups(
     lines: Iterable[str], heading: re.Pattern[str], line: re.Pattern[str]
 ) -> tuple[tuple[out.Match, ...] | None, list[str]]:

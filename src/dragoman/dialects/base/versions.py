@@ -113,14 +113,21 @@ def earlier_classes(
 
 
 def reasons_in(namespace: Mapping[str, Any], span: Span) -> dict[str, Any]:
-    """The reasons that hold for the fields of a span: a field it says is not unsaid, one it does not say not nearly."""
+    """The reasons that hold for the fields of a span: a field it says is not unsaid, one it does not say not nearly.
+
+    Those of a base class hold for every span.
+    """
     said = {one.means or field for field, one in span.parameters.items()}
-    unsaid = {field: reason for field, reason in namespace.get("unsaid", {}).items() if field not in said}
     by_method = "to_operations" in namespace
-    nearly = {
-        field: reason for field, reason in namespace.get("approximated", {}).items() if by_method or field in said
+
+    def holds(kind: str, field: str) -> bool:
+        return field not in said if kind == "unsaid" else by_method or field in said
+
+    return {
+        kind: {field: reason for field, reason in namespace[kind].items() if holds(kind, field)}
+        for kind in ("unsaid", "approximated")
+        if kind in namespace
     }
-    return {"unsaid": unsaid, "approximated": nearly}
 
 
 # ── versions ─────────────────────────────────────────────────────────────────

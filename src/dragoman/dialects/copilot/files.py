@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
-from dragoman.dialects.base.patch_text import (
-    ABOUT_PATCHES,
-    GRAMMAR,
-    PATCH_NEARLY,
-    PATCH_UNSAID,
-    changes_listed,
-    patches_for,
-    read_patch,
-)
-from dragoman.dialects.base.spelling import Content, Freeform, Spelling, means, native_only
+from dragoman.dialects.base.patch_text import ABOUT_PATCHES, changes_listed
+from dragoman.dialects.base.patch_tool import PatchTool
+from dragoman.dialects.base.spelling import Content, Spelling, means, native_only
 from dragoman.dialects.base.words import (
     CALLED,
     PATH,
@@ -304,22 +297,10 @@ _HEADS: dict[str, out.ChangeKind] = {
 }
 
 
-class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
+class ApplyPatch(PatchTool):
     __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
     families = PATCHING
-    freeform = Freeform("input", "lark", GRAMMAR)
-    unsaid, approximated = PATCH_UNSAID, PATCH_NEARLY
-
-    input: str = means(None, "The whole patch.")
-
-    def to_operations(self) -> tuple[op.Operation, ...]:
-        return read_patch(self.input)
-
-    @classmethod
-    def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
-        patches = patches_for(operation)
-        return patches and tuple(cls(input=patch) for patch in patches)
 
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]

@@ -9,7 +9,7 @@ import msgspec
 
 from dragoman.dialects.base.conversions import LINE_COUNT, Conversion
 from dragoman.dialects.base.default_words import unnumbered
-from dragoman.dialects.base.match_lines import MatchLine, as_ripgrep, by_mode, matches_in, read_by_mode
+from dragoman.dialects.base.match_lines import as_ripgrep, by_mode, from_ripgrep, read_by_mode
 from dragoman.dialects.base.sentences import numbered as number_lines
 from dragoman.dialects.base.spelling import Spelling, means, native_only
 from dragoman.dialects.base.words import (
@@ -211,7 +211,6 @@ class Glob(Spelling[op.FindFiles]):
 
 _NO_MATCHES = ("No matches found", "No non-sensitive matches found")
 _COUNTED = re.compile(r"Found (\d+) total occurrences? across (\d+) files?\.\n")
-_LINE = re.compile(r"(.+?)(?::(\d+):|-(\d+)-)(.*)")
 
 
 def _matches_written(outcome: out.MatchesOutcome, _asked: op.SearchText) -> str:
@@ -233,20 +232,10 @@ def _matches_read(text: str, asked: op.SearchText) -> out.MatchesOutcome | None:
     rows = (text if head is None else text[head.end() :]).split("\n")
     if asked.mode == "files" and any(" " in row and "/" not in row for row in rows):
         return None  # a sentence, not a path
-    matches = read_by_mode(rows, asked.mode, lambda shown: _shown(shown, asked))
+    matches = read_by_mode(rows, asked.mode, lambda shown: from_ripgrep(shown, asked.before))
     if matches is None:
         return None
     return out.MatchesOutcome(matches, asked.mode, None if head is None else int(head[1]))
-
-
-def _shown(rows: Any, asked: op.SearchText) -> tuple[out.Match, ...] | None:
-    read: list[MatchLine | None] = []
-    for row in rows:
-        found = _LINE.fullmatch(row)
-        if found is None and row != "--":
-            return None
-        read.append(None if found is None else MatchLine(found[1], int(found[2] or found[3]), bool(found[2]), found[4]))
-    return matches_in(read, asked.before)
 
 
 class Grep(Spelling[op.SearchText]):

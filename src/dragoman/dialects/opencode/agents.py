@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from dragoman.dialects.base.conversions import EMPTY_IS_UNSAID, or_word
+from dragoman.dialects.base.opencode_family import AgentTask
 from dragoman.dialects.base.spelling import Spelling, means, was
 from dragoman.dialects.base.todo_lists import plan_items
 from dragoman.dialects.base.words import (
@@ -136,29 +136,17 @@ REPORTS = one_of(
 )
 
 
-class Task(Spelling[op.SpawnAgent]):
+class Task(AgentTask):
     """Give a task to another agent and wait for its result, or continue one that has ended."""
 
     native_name = "task"
     results = REPORTS
-    unless_said = {"background": False}
-    unsaid = {
-        "name": "an agent is called by its type alone",
-        "effort": "an agent's type has its own",
-    }
-    approximated = {
-        "description": "a description is required, so an empty one says nothing",
-        "agent": "a type is required: without one it is the general agent",
-    }
 
-    description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
-    prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
-    subagent_type: str = means("agent", "The agent's type.", convert=or_word("general"))
     task_id: str | None = means(
         "continues",
-        "An earlier task to go on with.",
+        "An earlier task to continue.",
         default=None,
         since="1.1.53",
-        was=was("1.1.11", name="session_id", description="An earlier session to go on with."),
+        was=was("1.1.11", name="session_id", description="An earlier session to continue."),
     )
     command: str | None = means("command", "The command that led to this task.", default=None)
