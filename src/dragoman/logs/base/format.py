@@ -213,6 +213,28 @@ class LogReader(abc.ABC):
         yield from self.close()
 
 
+class WholeFileReader(LogReader):
+    """Reads a file when all of it is there. A format writes `whole`, which gives the events of its bytes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._gathered = Gathered(path)
+
+    @abc.abstractmethod
+    def whole(self, data: bytes) -> Iterator[AnyEvent]:
+        """The events of the file, which may be empty."""
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        self._gathered.append(data)
+        return []
+
+    def close(self) -> list[AnyEvent]:
+        return list(self.rest())
+
+    def rest(self) -> Iterator[AnyEvent]:
+        yield from self.whole(self._gathered.take())
+
+
 class EitherReader(LogReader):
     """Reads a file that has one of two forms. Its first bytes decide, and are held until there are enough of them."""
 

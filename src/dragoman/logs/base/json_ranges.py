@@ -57,7 +57,19 @@ def pieces_of(data: bytes, listed: str) -> Pieces | None:
 
 
 class DocumentReader(LinesReader):
-    """Reads a document piece by piece, as if its other members and each element of its list were lines."""
+    """Reads a document, when all of it is there, as if its other members and each element of its list were lines."""
+
+    def __init__(self, path: Path, normaliser: Normaliser) -> None:
+        super().__init__(path, normaliser)
+        self._gathered = Gathered(path)
+
+    def feed(self, data: bytes) -> list[AnyEvent]:
+        self._gathered.append(data)
+        return []
+
+    def read_lines(self, data: bytes) -> list[AnyEvent]:
+        """The events of a file that turned out to have lines."""
+        return super().feed(data) + super().close()
 
     @abc.abstractmethod
     def document_ended(self, source: Source) -> AnyEvent:
@@ -87,19 +99,15 @@ class DocumentReader(LinesReader):
 
 
 class MessagesReader(DocumentReader):
-    """Reads a document with a list of messages, when all of it is there: it is rewritten as a whole."""
+    """Reads a document with a list of messages."""
 
     listed: ClassVar[str]
     """The member that is the list."""
 
     def __init__(self, path: Path, normaliser: Normaliser) -> None:
         super().__init__(path, normaliser)
-        self._gathered = Gathered(path)
         self.session: str | None = None
-
-    def feed(self, data: bytes) -> list[AnyEvent]:
-        self._gathered.append(data)
-        return []
+        self.version: str | None = None
 
     def close(self) -> list[AnyEvent]:
         data = self._gathered.take()
@@ -118,7 +126,8 @@ class MessagesReader(DocumentReader):
 
     def place(self, source: Source, time: Any = None) -> Place:
         """The place of a record."""
-        return Place(source=source, key=f"@{source.offset}", session=self.session, time=moment(time))
+        key = f"@{source.offset}"
+        return Place(source=source, key=key, session=self.session, version=self.version, time=moment(time))
 
 
 def _first_names(value: Any) -> tuple[str, ...]:

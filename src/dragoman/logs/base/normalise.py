@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
@@ -189,6 +189,18 @@ class Normaliser:
     def unreadable(self, source: ev.Source, reason: str) -> ev.Unreadable:
         """Bytes that are no record."""
         return ev.Unreadable(id=f"{self._file}:@{source.offset}:0", client=self.client, reason=reason, source=source)
+
+    def or_noted(
+        self, events: Iterable[ev.AnyEvent], place: Standing, name: str | None
+    ) -> Generator[ev.AnyEvent, None, ev.AnyEvent]:
+        """The events of a record, or a note that it says nothing; returns the last of them."""
+        last: ev.AnyEvent | None = None
+        for last in events:
+            yield last
+        if last is None:
+            last = self.event(ev.ClientNoted, place, name=f"{name}/empty")
+            yield last
+        return last
 
     def unknown(self, place: Standing, name: str | None) -> ev.UnknownRecord:
         """A record of a kind nobody knows."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Sample
+from dragoman.logs.base.format import LogFormat, LogReader, Sample, WholeFileReader
 from dragoman.logs.base.listing import files_below
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import NativeCall, NativeResult, Usage, events as ev
@@ -52,10 +52,9 @@ class Aider(LogFormat):
         return _Reader(path)
 
 
-class _Reader(LogReader):
+class _Reader(WholeFileReader):
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._pieces = Gathered(path)
+        super().__init__(path)
         self.normaliser = Normaliser(CLIENT, CLIENT, path.stem)
         self._folder = str(path.absolute().parent)
         self._session: str | None = None
@@ -65,15 +64,7 @@ class _Reader(LogReader):
         self._waiting: dict[str, list[str]] = {}
         """File → the edits of it that have no result yet."""
 
-    def feed(self, data: bytes) -> list[ev.AnyEvent]:
-        self._pieces.append(data)
-        return []
-
-    def close(self) -> list[ev.AnyEvent]:
-        return list(self.rest())
-
-    def rest(self) -> Iterator[ev.AnyEvent]:
-        data = self._pieces.take()
+    def whole(self, data: bytes) -> Iterator[ev.AnyEvent]:
         if data.strip() and not any(_START.fullmatch(row) for row in data.decode("utf-8", "replace").splitlines()):
             reason = "no chat is said to have started in it"
             yield self.normaliser.unreadable(ev.Source(str(self._path), 0, len(data)), reason)

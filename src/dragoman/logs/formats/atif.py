@@ -95,7 +95,6 @@ class _Reader(MessagesReader):
         super().__init__(path, Normaliser(_nobodys(), CLIENT, path.stem))
         self._stem = path.stem
         self._stream = "main"
-        self._version: str | None = None
         self._model: str | None = None
         self._agent: dict[str, Any] = {}
         self._spawned: dict[str, str | None] = {}
@@ -133,7 +132,7 @@ class _Reader(MessagesReader):
             key=f"@{source.offset}",
             session=self.session,
             stream=self._stream,
-            version=self._version,
+            version=self.version,
             time=moment(time),
         )
 
@@ -161,8 +160,8 @@ class _Reader(MessagesReader):
         agent, extra = as_object(value.get("agent")), as_object(value.get("extra"))
         self._begins, self._head = source.offset, source.length
         self._agent, self._was_counted = value, False
-        name, self._version = as_text(agent.get("name")) or "", as_text(agent.get("version"))
-        self._version = None if self._version == "unknown" else self._version
+        name, self.version = as_text(agent.get("name")) or "", as_text(agent.get("version"))
+        self.version = None if self.version == "unknown" else self.version
         self._model = as_text(agent.get("model_name"))
         before, stream = self.session, as_text(extra.get("stream")) or "main"
         known = as_text(value.get("trajectory_id")) or as_text(value.get("session_id")) or self._stem

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs.base.format import EitherReader, Gathered, LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.format import EitherReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_below, files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
@@ -147,7 +147,6 @@ class _Reader(DocumentReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
         self._stem = path.stem
-        self._pieces = Gathered(path)
         self._session: str | None = None
         self._stream = "main"
         self._version: str | None = None
@@ -159,12 +158,8 @@ class _Reader(DocumentReader):
 
     # ── a document ─────────────────────────────────────────────────────────
 
-    def feed(self, data: bytes) -> list[ev.AnyEvent]:
-        self._pieces.append(data)
-        return []
-
     def close(self) -> list[ev.AnyEvent]:
-        data = self._pieces.take()
+        data = self._gathered.take()
         events: list[ev.AnyEvent] = []
         pieces = pieces_of(data, _LISTED)
         if pieces is None:

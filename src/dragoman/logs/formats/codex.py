@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs.base.format import Gathered, LinesReader, LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, conversation as conv, events as ev
@@ -513,23 +513,13 @@ class _Reader(LinesReader):
             yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=self._model)
 
 
-class _AnyReader(DocumentReader, _Reader):
+class _AnyReader(_Reader, DocumentReader):
     """Reads a document, or lines in a file that is not named as one of lines."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._pieces = Gathered(path)
-
-    def feed(self, data: bytes) -> list[ev.AnyEvent]:
-        self._pieces.append(data)
-        return []
-
     def close(self) -> list[ev.AnyEvent]:
-        data = self._pieces.take()
+        data = self._gathered.take()
         pieces = pieces_of(data, _LISTED) if _OPENING.match(data) else None
-        return (
-            LinesReader.feed(self, data) + LinesReader.close(self) if pieces is None else self.read_pieces(data, pieces)
-        )
+        return self.read_lines(data) if pieces is None else self.read_pieces(data, pieces)
 
     def document_ended(self, source: ev.Source) -> ev.AnyEvent:
         place = Place(source=source, key=f"@{source.offset}", session=self._session)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sample, decoded
+from dragoman.logs.base.format import LogFormat, LogReader, Places, Sample, decoded
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
@@ -70,7 +70,6 @@ class Continue(LogFormat):
 class _Reader(DocumentReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
-        self._pieces = Gathered(path)
         self._session: str | None = None
         self._index = 0
         self._unmade: set[str] = set()
@@ -78,12 +77,8 @@ class _Reader(DocumentReader):
 
     # ── a document ─────────────────────────────────────────────────────────
 
-    def feed(self, data: bytes) -> list[ev.AnyEvent]:
-        self._pieces.append(data)
-        return []
-
     def close(self) -> list[ev.AnyEvent]:
-        data = self._pieces.take()
+        data = self._gathered.take()
         pieces = pieces_of(data, _LISTED)
         if pieces is None and _is_printed(printed := decoded(data)):
             return list(self._printed(printed, ev.Source(self.path, 0, len(data))))

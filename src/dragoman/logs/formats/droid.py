@@ -87,13 +87,7 @@ class _Reader(LinesReader):
             time=moment(value.get("timestamp")),
             parent=None if parent is None else self._last.get(parent),
         )
-        last = None
-        for event in self._told(value, place):
-            last = event
-            yield event
-        if last is None:
-            last = self.normaliser.event(ev.ClientNoted, place, name=f"{value.get('type')}/empty")
-            yield last
+        last = yield from self.normaliser.or_noted(self._told(value, place), place, value.get("type"))
         if isinstance(value.get("id"), str):
             self._last[value["id"]] = last.id
 

@@ -69,7 +69,6 @@ class _Reader(MessagesReader):
         super().__init__(path, normaliser)
         self._run: dict[str, Any] = {}
         self._stem = path.stem
-        self._version: str | None = None
 
     # ── the file ───────────────────────────────────────────────────────────
 
@@ -115,11 +114,6 @@ class _Reader(MessagesReader):
         place.key = key
         return place
 
-    def place(self, source: ev.Source, time: Any = None) -> Place:
-        place = super().place(source, time)
-        place.version = self._version
-        return place
-
     # ── samples ────────────────────────────────────────────────────────────
 
     def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
@@ -135,7 +129,7 @@ class _Reader(MessagesReader):
     def _begin(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
         """What the log is of: the evaluation itself says and calls nothing."""
         self._run = as_object(value.get("eval"))
-        self._version = as_text(as_object(self._run.get("packages")).get("inspect_ai"))
+        self.version = as_text(as_object(self._run.get("packages")).get("inspect_ai"))
         self.session = None
         data = {key: value[key] for key in value if key != "samples"}
         yield self.normaliser.event(ev.ClientNoted, self._at(source, "eval"), name="eval", data=data)

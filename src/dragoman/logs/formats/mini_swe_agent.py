@@ -49,17 +49,11 @@ class _Reader(MessagesReader):
     def __init__(self, path: Path, normaliser: Normaliser) -> None:
         super().__init__(path, normaliser)
         self._stem = path.stem.removesuffix(".traj")
-        self._version: str | None = None
         self._model: str | None = None
         self._info: dict[str, Any] = {}
         self._head: ev.Source | None = None
         self._waiting: str | None = None
         """The call in words that the user's next message answers."""
-
-    def place(self, source: ev.Source, time: Any = None) -> Place:
-        place = super().place(source, time)
-        place.version = self._version
-        return place
 
     def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
         if not isinstance(value, dict):
@@ -73,7 +67,7 @@ class _Reader(MessagesReader):
 
     def _begin(self, value: dict[str, Any], source: ev.Source) -> ev.AnyEvent:
         self._head, self._info = source, as_object(value.get("info"))
-        self._version = as_text(self._info.get("mini_version"))
+        self.version = as_text(self._info.get("mini_version"))
         config = as_object(self._info.get("config"))
         self._model = as_text(as_object(config.get("model")).get("model_name"))
         self.session = as_text(value.get("instance_id")) or self._stem

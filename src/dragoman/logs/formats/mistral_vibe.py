@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sample, decoded
+from dragoman.logs.base.format import LogFormat, LogReader, Places, Sample, WholeFileReader, decoded
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, Usage, events as ev
@@ -74,10 +74,9 @@ def _is_row(row: Any) -> bool:
     return isinstance(row, dict) and {"message", "source", "turn_index"} <= row.keys()
 
 
-class _Reader(LogReader):
+class _Reader(WholeFileReader):
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._pieces = Gathered(path)
+        super().__init__(path)
         self.normaliser = Normaliser(CLIENT, CLIENT, path.stem)
         self._session = path.absolute().parent.name
         self._source = ev.Source(str(path), 0, 0)
@@ -93,15 +92,7 @@ class _Reader(LogReader):
         self._errors: list[dict[str, Any]] = []
         self._from_start = False
 
-    def feed(self, data: bytes) -> list[ev.AnyEvent]:
-        self._pieces.append(data)
-        return []
-
-    def close(self) -> list[ev.AnyEvent]:
-        return list(self.rest())
-
-    def rest(self) -> Iterator[ev.AnyEvent]:
-        data = self._pieces.take()
+    def whole(self, data: bytes) -> Iterator[ev.AnyEvent]:
         if not data.strip():
             return
         self._source = ev.Source(str(self._path), 0, len(data))

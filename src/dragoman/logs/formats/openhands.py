@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from dragoman.logs.base.format import Gathered, LinesReader, LogFormat, LogReader, Places, Sample, decoded
+from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places, Sample, WholeFileReader, decoded
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, Usage, events as ev
@@ -82,10 +82,9 @@ def _events_of(state: Path) -> list[Path]:
     return files_in(state.parent / "events", "event-*.json")
 
 
-class _Reader(LogReader):
+class _Reader(WholeFileReader):
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._pieces = Gathered(path)
+        super().__init__(path)
         self.normaliser = Normaliser(CLIENT, CLIENT, path.stem)
         above = path.absolute().parent
         above = above.parent if above.name == "events" else above
@@ -102,15 +101,7 @@ class _Reader(LogReader):
         self._reply: tuple[str, Place] | None = None
         """The reply whose calls are being told."""
 
-    def feed(self, data: bytes) -> list[ev.AnyEvent]:
-        self._pieces.append(data)
-        return []
-
-    def close(self) -> list[ev.AnyEvent]:
-        return list(self.rest())
-
-    def rest(self) -> Iterator[ev.AnyEvent]:
-        data = self._pieces.take()
+    def whole(self, data: bytes) -> Iterator[ev.AnyEvent]:
         if not data.strip():
             return
         data = data.removeprefix(b"\xef\xbb\xbf")

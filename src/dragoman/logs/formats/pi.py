@@ -133,13 +133,7 @@ class _Reader(LinesReader):
             yield self._started(value, place, resumed=resumed)
             return
         yield from self._went_back(value, place)
-        last = None
-        for event in self._told(value, place):
-            last = event
-            yield event
-        if last is None:
-            last = self.normaliser.event(ev.ClientNoted, place, name=f"{value.get('type')}/empty")
-            yield last
+        last = yield from self.normaliser.or_noted(self._told(value, place), place, value.get("type"))
         if isinstance(value.get("id"), str):
             self._leaf = value["id"]
             self._last_events[value["id"]] = last.id

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.logs.base.format import Gathered
+from dragoman.logs.base.format import LinesReader
 from dragoman.logs.base.json_ranges import DocumentReader, Pieces, pieces_of
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
@@ -70,7 +70,6 @@ class ChatReader(DocumentReader):
         self._folder = folder.name if folder.parent.name == "chats" else None
         chats = folder if self._folder is None else folder.parent
         self._root = _project_root(chats) if chats.name == "chats" else None
-        self._pieces = Gathered(path)
         self._is_document: bool | None = None
         self._is_of_many = False
         self._named_folder: str | None = None
@@ -87,11 +86,11 @@ class ChatReader(DocumentReader):
 
     def feed(self, data: bytes) -> list[ev.AnyEvent]:
         if self._is_document is False:
-            return super().feed(data)
-        self._pieces.append(data)
+            return LinesReader.feed(self, data)
+        self._gathered.append(data)
         if self._is_document or b"\n" not in data:
             return []
-        start = self._pieces.peek()
+        start = self._gathered.peek()
         if _opens_list(start):
             self._is_document = True
             return []
@@ -99,19 +98,19 @@ class ChatReader(DocumentReader):
         if len(first) == 1:
             return []
         self._is_document = _opens_document(first[0])
-        return [] if self._is_document else super().feed(self._pieces.take())
+        return [] if self._is_document else LinesReader.feed(self, self._gathered.take())
 
     def close(self) -> list[ev.AnyEvent]:
-        data = self._pieces.take()
+        data = self._gathered.take()
         if _opens_list(data):
             return self._list(data)
         if self._is_document is None:
             self._is_document = _opens_document(data)
         if not self._is_document:
-            return super().feed(data) + super().close()
+            return self.read_lines(data)
         pieces = pieces_of(data, "messages") or self._saved(data)
         if pieces is None and _goes_on_in_lines(data):
-            return super().feed(data) + super().close()
+            return self.read_lines(data)
         if pieces is None:
             return [self.normaliser.unreadable(ev.Source(self.path, 0, len(data)), "a document without messages")]
         return self.read_pieces(data, pieces)
