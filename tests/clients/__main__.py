@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import datetime
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from dragoman.logs.port import targets
@@ -21,6 +20,7 @@ from tests.conformance.conftest import SHARED
 
 from .cell import SOURCES, Seen, tried
 from .install import VERSIONS, program
+from .table import change_rows, each_tried
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "move-a-session.md"
 HEAD = "| to | version | tried | sessions resumed | listed | calls sent |"
@@ -31,38 +31,26 @@ def main(wanted: Sequence[str]) -> int:
     for client in clients:
         print(f"{client} {VERSIONS[client]}: {program(client)}", flush=True)
     cells: dict[tuple[str, str], Seen] = {}
-    with (
-        tempfile.TemporaryDirectory(prefix="clients-", ignore_cleanup_errors=True) as folder,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        running = {
-            (to, source): pool.submit(tried, to, source, SHARED, Path(folder, f"{to}-{source}"))
-            for to in clients
-            for source in SOURCES
-        }
-        for (to, source), future in running.items():
-            seen = cells[to, source] = future.result()
-            print(f"{source} → {to}: {'; '.join(seen.problems) or f'{seen.calls} calls'}", flush=True)
+    asked = {(to, source): partial(tried, to, source, SHARED) for to in clients for source in SOURCES}
+    for (to, source), seen in each_tried(asked):
+        cells[to, source] = seen
+        print(f"{source} → {to}: {'; '.join(seen.problems) or f'{seen.calls} calls'}", flush=True)
     failed = sum(bool(seen.problems) for seen in cells.values())
     print(f"{len(cells) - failed} of {len(cells)} sessions were resumed with their whole history")
     if not failed:
-        _note(cells, datetime.date.today())
+        change_rows(PAGE, HEAD, partial(_rows, cells, datetime.date.today()))
     return 1 if failed else 0
 
 
-def _note(cells: Mapping[tuple[str, str], Seen], day: datetime.date) -> None:
-    """Writes the rows of these clients into the page; those of others stay."""
-    lines = PAGE.read_text().splitlines()
-    begin = lines.index(HEAD) + 2
-    end = next(number for number in range(begin, len(lines)) if not lines[number])
-    rows = {line.split("`")[1]: line for line in lines[begin:end]}
+def _rows(cells: Mapping[tuple[str, str], Seen], day: datetime.date, earlier: Sequence[str]) -> list[str]:
+    """The rows of these clients; those of others stay."""
+    rows = {line.split("`")[1]: line for line in earlier}
     for client in dict.fromkeys(to for to, _ in cells):
         mine = [seen for (to, _), seen in cells.items() if to == client]
         listed = "no command for it" if mine[0].listed is None else f"{sum(bool(seen.listed) for seen in mine)}"
         calls = sum(seen.calls for seen in mine)
         rows[client] = f"| `{client}` | {VERSIONS[client]} | {day} | {len(mine)} | {listed} | {calls} |"
-    lines[begin:end] = [rows[client] for client in sorted(rows)]
-    PAGE.write_text("\n".join(lines) + "\n")
+    return [rows[client] for client in sorted(rows)]
 
 
 if __name__ == "__main__":

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import datetime
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from tests.conformance.conftest import SHARED
 
 from .behind_gateway import PAIRS, STARTED, Seen, expected, tried
 from .install import VERSIONS
+from .table import change_rows, each_tried
 from .task import MODELS, PARTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "any-client-any-model.md"
@@ -29,31 +29,21 @@ HEAD = f"| client | on | tried | {' | '.join(PARTS)} |"
 def main(wanted: Sequence[str]) -> int:
     pairs = [(client, api) for client, api in PAIRS if not wanted or client in wanted]
     cells: dict[tuple[str, str], Seen] = {}
-    with (
-        tempfile.TemporaryDirectory(prefix="matrix-", ignore_cleanup_errors=True) as folder,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        running = {
-            (client, api): pool.submit(tried, client, api, SHARED, Path(folder, f"{client}-{api}"))
-            for client, api in pairs
-        }
-        for (client, api), future in running.items():
-            seen = cells[client, api] = future.result()
-            right = seen == expected(client)
-            print(f"{client} on {MODELS[api].named}: {', '.join(seen.parts) if right else seen}", flush=True)
+    asked = {(client, api): partial(tried, client, api, SHARED) for client, api in pairs}
+    for (client, api), seen in each_tried(asked):
+        cells[client, api] = seen
+        right = seen == expected(client)
+        print(f"{client} on {MODELS[api].named}: {', '.join(seen.parts) if right else seen}", flush=True)
     failed = sum(seen != expected(client) for (client, _), seen in cells.items())
     print(f"{len(cells) - failed} of {len(cells)} clients did the whole task")
     if not failed:
-        _note(cells, datetime.date.today())
+        change_rows(PAGE, HEAD, partial(_rows, cells, datetime.date.today()))
     return 1 if failed else 0
 
 
-def _note(cells: Mapping[tuple[str, str], Seen], day: datetime.date) -> None:
-    """Writes the rows of these pairs into the page; those of others stay."""
-    lines = PAGE.read_text().splitlines()
-    begin = lines.index(HEAD) + 2
-    end = next(number for number in range(begin, len(lines)) if not lines[number])
-    rows = {tuple(line.split("|")[1:3]): line for line in lines[begin:end]}
+def _rows(cells: Mapping[tuple[str, str], Seen], day: datetime.date, earlier: Sequence[str]) -> list[str]:
+    """The rows of these pairs; those of others stay."""
+    rows = {tuple(line.split("|")[1:3]): line for line in earlier}
     for (client, api), seen in cells.items():
         named, on = f" {client} {VERSIONS[client]} ", f" {MODELS[api].named} "
         done = ["yes" if part in seen.parts else f"no: {STARTED[client].lacks[part]}" for part in PARTS]
@@ -61,8 +51,7 @@ def _note(cells: Mapping[tuple[str, str], Seen], day: datetime.date) -> None:
         for key in stale:
             del rows[key]
         rows[named, on] = f"|{named}|{on}| {day} | {' | '.join(done)} |"
-    lines[begin:end] = [rows[key] for key in sorted(rows)]
-    PAGE.write_text("\n".join(lines) + "\n")
+    return [rows[key] for key in sorted(rows)]
 
 
 if __name__ == "__main__":
