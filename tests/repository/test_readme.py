@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,37 @@ def test_every_command_the_readme_names_exists() -> None:
     named = {*re.findall(r"(?:^|`)dragoman ([a-z]+)\b", README, re.MULTILINE)}
     assert named
     assert named <= {*COMMANDS}
+
+
+def test_every_command_is_shown_on_a_page() -> None:
+    pages = [README, *(page.read_text() for page in (ROOT / "docs").rglob("*.md"))]
+    shown = {name for page in pages for name in re.findall(r"\bdragoman ([a-z]+)\b", page)}
+    assert {*COMMANDS} <= shown
+
+
+HERE = {
+    "embedding": "dragoman.engine.endpoints:Embedder",
+    "batch": "dragoman.engine.endpoints:Batches",
+    "token count": "dragoman.engine:Orchestrator.count_tokens",
+    "typed": "dragoman.engine:FinalOutput",
+    "evaluation": "dragoman.evaluation:evaluate",
+    "full-screen": "dragoman.cli.commands.browse:command",
+}
+"""What guides have said to be missing, and what there is now."""
+
+
+def test_no_guide_says_that_something_is_missing_which_is_here() -> None:
+    for target in HERE.values():
+        module, _, name = target.partition(":")
+        assert attrgetter(name)(importlib.import_module(module))
+    said = {
+        (page.name, word)
+        for page in (ROOT / "docs" / "guides").glob("*.md")
+        for sentence in re.findall(r"What is not here: [^.]*\.|\| not there \|[^|]*\|", page.read_text())
+        for word in HERE
+        if word in sentence.lower()
+    }
+    assert said == set()
 
 
 def test_the_readme_counts_the_clients_whose_sessions_are_read() -> None:
