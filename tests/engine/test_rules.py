@@ -599,3 +599,13 @@ def test_the_rules_of_the_page_do_what_it_says(operation: op.Operation, expected
     policy = ToolPolicy.from_settings(config.load(cwd=tmp_path, environ=environ).settings)
     call = Call("c1", (operation,), NativeCall("c1", "x", {}))
     assert verdict_on(call, (TOOLS[str(operation.__struct_config__.tag)],), policy)[0] == expected
+
+
+def test_a_file_that_came_after_an_earlier_decision_is_seen(tmp_path: Path) -> None:
+    """What is below a folder is looked up for each decision: a listing that is kept would let the second one pass."""
+    (tmp_path / "conf").mkdir()
+    rule, workspace = Approval("deny", path="**/.env"), DiskWorkspace(tmp_path)
+    search = op.RunCommand("grep -r x conf")
+    assert verdict(search, rule, default="allow", workspace=workspace) == "allow"
+    (tmp_path / "conf" / ".env").write_text("x")
+    assert verdict(search, rule, default="allow", workspace=workspace) == "deny"

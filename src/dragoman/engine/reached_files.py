@@ -158,7 +158,7 @@ def copies_links(effect: Effect) -> bool:
 
 
 def forget_listings() -> None:
-    """For a process that decides more than once: what is below a folder is looked up anew."""
+    """Before each decision: files may have come since the last one."""
     _listed.cache_clear()
 
 

@@ -30,7 +30,7 @@ from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import fields_of
 
 from .command_lines import CommandLine, read_command_line
-from .reached_files import copies_links, fits_path, is_outside, names_of
+from .reached_files import copies_links, fits_path, forget_listings, is_outside, names_of
 from .reached_rules import allows, reaches
 from .shell_reach import Effect, Folder, Reach, reach_of
 
@@ -75,6 +75,7 @@ def verdict_on(
     call: Call, tools: Sequence[JudgedTool], policy: ToolPolicy, workspace: Workspace | Folder | None = None
 ) -> Judged:
     """The strictest verdict on any operation of a call, and the rule it came from."""
+    forget_listings()
     found: list[Judged] = []
     for operation, tool in zip(call.operations, tools, strict=True):
         case: Case | None = None
