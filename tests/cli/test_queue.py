@@ -54,12 +54,12 @@ def test_tasks_are_added_listed_shown_cancelled_and_retried(user: User) -> None:
         (["queue", "add", " "], "The task is empty."),
         (["queue", "add", "--folder", "/etc", "x"], "it is relative to the workspace of the worker"),
         (["queue", "add", "--folder", "a/../../b", "x"], "it is relative to the workspace of the worker"),
-        (["queue", "add", "--in", "soon", "x"], '"soon" is no duration: write 90s, 10m, 2h or 1d.'),
-        (["queue", "add", "--every", "0s", "x"], "it is longer than nothing."),
+        (["queue", "add", "--in", "soon", "x"], '"soon" is not a duration: write 90s, 10m, 2h or 1d.'),
+        (["queue", "add", "--every", "0s", "x"], "it must be longer than 0 seconds."),
         (["queue", "list", "--state", "dune"], 'Did you mean "done"?'),
         (["queue", "show", "abc"], "the queue is empty"),
         (["worker", "--", "--resume", "last"], "--resume is not for all tasks of a queue."),
-        (["approve", "abc"], "there is no run to go on with"),
+        (["approve", "abc"], "there is no run to continue"),
     ],
 )
 def test_what_is_wrong_is_said(user: User, words: list[str], message: str) -> None:

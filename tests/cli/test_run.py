@@ -367,7 +367,7 @@ async def test_only_one_process_goes_on_with_a_run(user: User) -> None:
         with record.open("ab") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             answer = await runs(user, server, "--resume", "last", "more")
-    assert (answer.code, "going on in another process" in answer.err) == (3, True)
+    assert (answer.code, "running in another process" in answer.err) == (3, True)
 
 
 # ── in the model's own words ─────────────────────────────────────────────────
@@ -543,7 +543,7 @@ async def test_a_reader_that_went_away_is_no_error(user: User) -> None:
         (["--tools", "read_fil", "hi"], 'there is no tool "read_fil". Did you mean "read_file"?'),
         (["--tools", "anthropic.web_search_2025", "hi"], 'Did you mean "anthropic.web_search_20250305"?'),
         (["--workspace", "/no/such/folder", "hi"], "'/no/such/folder' does not exist"),
-        (["--resume", "abc"], "there is no run to go on with"),
+        (["--resume", "abc"], "there is no run to continue"),
         (["--approve", "c1", "hi"], "name it with --resume"),
         (["--resume", "last", "--system", "x"], "keeps its instructions"),
         (["--max-iterations", "0", "hi"], "--max-iterations"),

@@ -58,7 +58,7 @@ def knows_only_runs_that_have_events(opened: Opened) -> None:
 def is_held_by_one_at_a_time(opened: Opened) -> None:
     first, second = opened(), opened()
     record = first.open("r")
-    with pytest.raises(ConfigError, match="going on in another process"):
+    with pytest.raises(ConfigError, match="running in another process"):
         second.open("r")
     second.open("other").close()
     record(said(1))

@@ -135,7 +135,7 @@ def _options(limit: int | None) -> list[Callable[[Any], Any]]:
         click.option(
             "--model",
             shell_complete=_complete_models,
-            help="Only sessions with this model, or with one whose name begins so.",
+            help="Only sessions with a model whose name starts with this.",
         ),
         click.option("--limit", type=some, default=limit, show_default=limit is not None, help="Maximum results."),
         click.option("--all", "everything", is_flag=True, help="Without a limit."),

@@ -30,10 +30,10 @@ def queue_of(configuration: Configuration) -> fleet.Queue:
 
 
 def find_run(store: stores.EventStore, wanted: str, option: str = "--resume") -> str:
-    """The run whose id begins so, or the newest for "last"."""
+    """The run whose id starts with this, or the newest for "last"."""
     known = [run.id for run in newest_first(store)]
     if not known:
-        raise click.BadParameter(f"there is no run to go on with: {store.place} has none.", param_hint=option)
+        raise click.BadParameter(f"there is no run to continue: {store.place} has none.", param_hint=option)
     if wanted == "last":
         return known[0]
     found = [run for run in known if run.startswith(wanted)] if wanted else []

@@ -298,7 +298,7 @@ REPORTS = one_of(
 
 
 class Delegate(Spelling[op.SpawnAgent]):
-    """Give a task to another agent; with `async`, go on without waiting for it."""
+    """Give a task to another agent; with `async`, do not wait for its result."""
 
     native_name = "delegate"
     results = REPORTS

@@ -412,7 +412,7 @@ class Task(Spelling[op.SpawnAgent]):
 
 
 class Finish(Spelling[op.ReturnToParent]):
-    """End the task with a message to whoever gave it."""
+    """End the task with a message to the user."""
 
     native_name = "finish"
     read_only = "the last message of an agent is its result, and only a text can be said with it"

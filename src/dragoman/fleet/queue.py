@@ -31,7 +31,7 @@ TABLES: Final = (
 
 
 class Decision(NamedTuple):
-    """What somebody decided about a call that waits, named by its digest."""
+    """The answer of a person to a call that waits, named by its digest."""
 
     verdict: Literal["approve", "refuse"]
     call: str
@@ -76,7 +76,7 @@ class Queue:
     def add(
         self, task: str, *, folder: str = "", priority: int = 0, after: float = 0.0, every: float | None = None
     ) -> Entry:
-        """Adds a task, to be begun `after` so many seconds; with `every`, it is added anew each time it begins."""
+        """Adds a task, to be begun `after` this many seconds; with `every`, it is added anew each time it begins."""
         id = uuid.uuid4().hex
         self._database.execute(
             f"INSERT INTO dragoman_queue ({_COLUMNS}) VALUES "
@@ -95,7 +95,7 @@ class Queue:
         )
 
     def entry(self, wanted: str) -> Entry:
-        """The entry whose id begins so; `ConfigError` if there is none, or more than one."""
+        """The entry whose id starts with this; `ConfigError` if there is none, or more than one."""
         begins = wanted.replace("!", "!!").replace("%", "!%").replace("_", "!_") + "%"
         found = self._entries(f"SELECT {_COLUMNS} FROM dragoman_queue WHERE id LIKE ? ESCAPE '!'", begins)
         if len(found) == 1 and wanted:

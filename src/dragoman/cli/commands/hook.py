@@ -92,7 +92,7 @@ def install(
 ) -> ExitCode:
     """Put the line that asks dragoman into a client's settings. The change is shown first.
 
-    What stands there stays as it is. `dragoman hook uninstall` gives back what was there.
+    Everything else in the file stays. `dragoman hook uninstall` restores the file as it was.
     """
     from dragoman.serve.hook import ADVICE, changes_to_install
 

@@ -66,7 +66,7 @@ def add(
     wait = _seconds(after, "--in")
     again = None if every is None else _seconds(every, "--every")
     if again == 0:
-        raise click.BadParameter("it is longer than nothing.", param_hint="--every")
+        raise click.BadParameter("it must be longer than 0 seconds.", param_hint="--every")
     queue = queue_of(console.configuration())
     try:
         entry = queue.add(text, folder=folder, priority=priority, after=wait, every=again)
@@ -83,7 +83,7 @@ def _seconds(text: str, option: str) -> float:
     units = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     number, unit = text[:-1], text[-1:]
     if unit not in units or not number.isdecimal():
-        raise click.BadParameter(f'"{text}" is no duration: write 90s, 10m, 2h or 1d.', param_hint=option)
+        raise click.BadParameter(f'"{text}" is not a duration: write 90s, 10m, 2h or 1d.', param_hint=option)
     return float(int(number) * units[unit])
 
 
@@ -123,7 +123,7 @@ def list_command(console: Console, *, states: tuple[Any, ...], limit: int, as_js
 @json_option
 @click.pass_obj
 def show(console: Console, *, id: str, as_json: bool) -> ExitCode:
-    """Show the task whose ID begins so, with the last answer of its run and the calls that wait for approval."""
+    """Show the task whose id starts with ID, with the last answer of its run and the calls that wait for approval."""
     from dragoman.cli.waiting_runs import answer_of, waiting_in
 
     configuration = console.configuration()
@@ -168,7 +168,7 @@ def show(console: Console, *, id: str, as_json: bool) -> ExitCode:
 @click.argument("id")
 @click.pass_obj
 def cancel(console: Console, *, id: str) -> ExitCode:
-    """Cancel the task whose ID begins so. Its record stays, and `queue retry` continues it."""
+    """Cancel the task whose id starts with ID. Its record stays, and `queue retry` continues it."""
     return _changed(console, id, "cancel", "is cancelled", "is {state} already")
 
 
@@ -176,7 +176,7 @@ def cancel(console: Console, *, id: str) -> ExitCode:
 @click.argument("id")
 @click.pass_obj
 def retry(console: Console, *, id: str) -> ExitCode:
-    """Queue the task whose ID begins so once more. Its run continues where it stopped."""
+    """Queue the task whose id starts with ID once more. Its run continues where it stopped."""
     return _changed(console, id, "retry", "is queued again", "is {state}")
 
 

@@ -44,7 +44,7 @@ class ExecCommand(OrPatched, Spelling[op.RunCommand]):
     since, families = "0.101.0", CLASSIC
     unsaid = {
         "timeout_ms": "a command is watched for a while and never ended",
-        "background": "whatever outlives its wait goes on in the background",
+        "background": "a command that is not done in time continues in the background",
         "job": "the client numbers its sessions itself",
     }
     approximated = {"output_limit": ROUNDED, "purpose": REASON}

@@ -52,7 +52,7 @@ def _command_read(text: str, _asked: op.Operation) -> out.CommandOutcome | None:
         printed = failed[1] or ""
         return out.CommandOutcome(int(failed[2]), output="" if _NO_OUTPUT.fullmatch(printed) else printed)
     left = _LEFT.fullmatch(text)
-    if left is not None:  # a command that took too long goes on in the background, with what it printed so far
+    if left is not None:  # a command that took too long continues in the background, with what it printed so far
         return out.CommandOutcome(output=left[2], running=True, timed_out=left[2] is not None, job=left[1])
     saved = _SAVED.match(text)
     if saved is not None:
@@ -78,7 +78,7 @@ COMMANDS = one_of(
             "exit_code": "a command that was not waited for has none",
             "output": "a newline before the exit code is the client's",
             "running": "it is said of a command that has a task",
-            "timed_out": "a command that takes too long goes on in the background",
+            "timed_out": "a command that takes too long continues in the background",
             "job": "it is named for a command that is running",
             "output_path": "it is named for output that was cut",
             "truncated": "it is said of output that was saved",
@@ -92,7 +92,7 @@ COMMANDS = one_of(
 
 
 class Bash(Spelling[op.RunCommand]):
-    """Run a command line with bash. One that takes longer than `timeout` goes on in the background."""
+    """Run a command line with bash. One that takes longer than `timeout` continues in the background."""
 
     native_name = "Bash"
     results = COMMANDS

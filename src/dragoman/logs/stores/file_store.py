@@ -50,7 +50,7 @@ class FileStore:
         for path in self.folder.glob("*.jsonl"):
             with suppress(FileNotFoundError):  # it has just been removed
                 facts = path.stat()
-                if facts.st_size:  # a process that was killed before its first event leaves nothing to go on with
+                if facts.st_size:  # a process that was killed before its first event leaves nothing to continue
                     found.append(StoredRun(path.stem, facts.st_mtime))
         return found
 

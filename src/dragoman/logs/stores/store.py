@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol
 
 from dragoman.model import AnyEvent
 
-BUSY: Final = "this run is going on in another process: wait for it, or stop it there"
+BUSY: Final = "this run is still running in another process: wait for it, or stop it there"
 
 
 class StoredRun(NamedTuple):
