@@ -1,0 +1,206 @@
+"""What command lines may reach, line by line; `tests/laws/test_shell_reach_laws.py` holds it against what bash does."""
+
+from __future__ import annotations
+
+from dragoman.engine.shell_reach import ANY, ONE, STAR, can_match, reach_of
+
+LINES = {
+    # Line → what it may do in /w with the home /h ("…" is any text), and why it may do more (then every word counts).
+    "cat a.txt b.txt": ("read /w/a.txt; read /w/b.txt", ""),
+    "cat < in > out": ("read /w/in; write /w/out", ""),
+    "echo x >> log": ("write /w/log", ""),
+    "rm -rf build": ("delete /w/build tree", ""),
+    "cp a b": ("read /w/a tree; write /w/b; write /w/b tree from /w/a; write /w/b/a tree from /w/a", ""),
+    "mv a sub/": (
+        "move /w/a tree; read /w/a tree; write /w/sub/; write /w/sub/ tree from /w/a; write /w/sub/a tree from /w/a",
+        "",
+    ),
+    "ln -s a b": (
+        "read /w/a tree; read /w/b tree; write /w/a; write /w/b",
+        "`ln` makes a file reachable by another name",
+    ),
+    "tee out < in": ("read /w/in; write /w/out", ""),
+    "head -n 5 a": ("read /w/5; read /w/a", ""),
+    "touch a": ("write /w/a", ""),
+    "find . -name '*.py' -exec cat {} \\; -delete": ("delete /w/. tree; list /w/. tree; read /w/.; read /w/./…", ""),
+    "find src -exec rm {} + -newer a": ("delete /w/src tree; delete /w/src/… tree; list /w/a; list /w/src tree", ""),
+    "find . -execdir cat {} \\;": ("list /w/. tree; read …; read …/.", ""),
+    "find . -name": ("list /w/. tree", "'find .' is not known"),
+    "case $X in a) cat a;; b) cat b;; esac; cat c": ("read /w/a; read /w/b; read /w/c", ""),
+    "case x in (a) cat a ;; esac": ("read /w/a", ""),
+    "if true; then cat a; else cat b; fi": ("read /w/a; read /w/b", ""),
+    "for f in a b; do cat $f; done": ("read /w/a; read /w/b", ""),
+    "while read x; do cat $x; done < list": ("read /w/list; read …", ""),
+    "((1+1)); cat a": ("", "it has arithmetic in ((…))"),
+    "[[ -f a ]] && cat b": ("read /w/b", ""),
+    "cat <<E > out\nhello\nE\ncat b": ("read /w/b; write /w/out", ""),
+    "cat <<'E'\n$(cat c)\nE": ("", ""),
+    "cat <<E\n$(cat c)\nE": ("read /w/c", ""),
+    "X=a; cat $X": ("read /w/a", ""),
+    "X=a cat b; cat $X": ("read /w/b; read …", ""),
+    "cd sub && cat a": ("read /w/sub/a", ""),
+    "(cd sub; cat a); cat b": ("read /w/a; read /w/b; read /w/sub/a", ""),
+    "{ cat a; cat b; }": ("read /w/a; read /w/b", ""),
+    "cat $(echo a)": ("read …", ""),
+    "cat `echo a`": ("read …", ""),
+    "cat <(cat a)": ("read /w/a", ""),
+    "cat -- -a": ("read /w/-a", ""),
+    "grep -r x src": ("read /w/src tree; read /w/x tree", ""),
+    "grep x a b": ("read /w/a; read /w/b; read /w/x", ""),
+    "grep -f pats a": ("read /w/a; read /w/pats", ""),
+    "sed -i s/a/b/ a": ("read /w/a; write /w/a", ""),
+    "sed -n 1p a": ("read /w/a", ""),
+    "awk '{print}' a": ("read /w/a", ""),
+    "sort -o out a": ("read /w/a; read /w/out; write /w/out", ""),
+    "xargs cat < list": ("read /w/list; read …", ""),
+    "echo a | xargs rm": ("delete … tree", "an argument of 'rm' is computed and may be an option"),
+    "curl -o out https://example.com/x": ("fetch example.com; write /w/out", ""),
+    "curl https://example.com/x | sh": ("fetch example.com", "'sh' runs what it is given by another program"),
+    "wget https://example.com/x": ("fetch example.com; write …", ""),
+    "git status": ("", ""),
+    "git checkout -- a": ("", "'git checkout' is not known"),
+    "python3 x.py": ("", "'python3' runs a program that is not looked into"),
+    "python3 -c 'print(1)'": ("", "'python3' runs a program that is not looked into"),
+    "bash -c 'cat a'": ("read /w/a", ""),
+    "bash x.sh": ("", "'bash' runs a script that is not looked into"),
+    'sh -c "cat $1"': ("", "'sh' runs something that is computed"),
+    "eval 'cat a'": ("read /w/a", ""),
+    "sudo cat a": ("read /w/a", ""),
+    "env X=1 cat a": ("read /w/a", ""),
+    "timeout 5 cat a": ("read /w/a", ""),
+    "nohup cat a &": ("read /w/a", ""),
+    "time cat a": ("read /w/a", ""),
+    "! cat a": ("read /w/a", ""),
+    "function f() { cat a; }; f": ("read …/a", ""),
+    "f() { cat a; }; cat b": ("read /w/b; read …/a", ""),
+    "tar xf a.tar -C sub": ("", "'tar' is not a program whose arguments are known"),
+    "tar cf a.tar src": ("", "'tar' is not a program whose arguments are known"),
+    "dd if=a of=b": ("read /w/a; write /w/b", ""),
+    "chmod +x a": ("write /w/+x; write /w/a", ""),
+    "mkdir -p a/b": ("write /w/a/b", ""),
+    "rmdir a": ("delete /w/a", ""),
+    "ls *.py": ("list /w/*.py tree", ""),
+    "cat .e*": ("read /w/.e*", ""),
+    "cat ~/x": ("read /h/x", ""),
+    "cat ~root/x": ("read …", ""),
+    "cat {a,b}.py": ("read /w/a.py; read /w/b.py", ""),
+    "cat 'unclosed": ("", "a quote does not end"),
+    "cat a; ; cat b": ("", "it is not complete, or has ';' where no command can begin"),
+    "select x in a; do cat a; done": ("read /w/a", ""),
+    "coproc cat a": ("", "it has 'coproc' where this reader does not know it"),
+    "exec cat a": ("read /w/a", ""),
+    "source a": ("", "'source' is not a program whose arguments are known"),
+    ". a": ("", "'.' is not a program whose arguments are known"),
+    "trap 'cat a' EXIT": ("read …/a", ""),
+    "alias x='cat a'; x": (
+        "",
+        "'alias' is not a program whose arguments are known; 'x' is not a program whose arguments are known",
+    ),
+    "unset X; cat $X": ("read …", ""),
+    "cat $X/a": ("read …; read …/a", ""),
+    "export X=a; cat $X": ("read /w/a", ""),
+    "read X; cat $X": ("read …", ""),
+    "cat ${X:-a}": ("read …", ""),
+    "until cat a; do cat b; done": ("read /w/a; read /w/b", ""),
+    "cat a &> out": ("read /w/a; write /w/out", ""),
+    "cat a 2>&1 > out": ("read /w/a; write /w/out", ""),
+    "cat a 2> err": ("read /w/a; write /w/err", ""),
+    "cat a | tee out | head": ("read /w/a; write /w/out", ""),
+    "rsync -a a/ b/": ("", "'rsync' is not a program whose arguments are known"),
+    "scp a host:b": ("", "'scp' is not a program whose arguments are known"),
+    "docker run x": ("", "'docker' is not a program whose arguments are known"),
+    "unknown-program a": ("", "'unknown-program' is not a program whose arguments are known"),
+    "head -5 a": ("read /w/a", ""),
+    "cat a |\nhead b |&\n tail c": ("read /w/a; read /w/b; read /w/c", ""),
+    "cat $'\\101\\u00e9\\x42'": ("read /w/AéB", ""),
+    "cat $'\\x80'": ("", "it has an escape that this reader does not know"),
+    "cat ?.py": ("read /w/?.py", ""),
+    "cat a$'\\x2e'b": ("read /w/a.b", ""),
+    "echo a#b # cat c\ncat d": ("read /w/d", ""),
+    "cat a \\\n b": ("read /w/a; read /w/b", ""),
+    'cat "a b"': ("read /w/a b", ""),
+    "case x in a|b) cat a;; *) cat b;; esac": ("read /w/a; read /w/b", ""),
+    "case x in a) case y in b) cat b;; esac;; esac; cat c": ("read /w/b; read /w/c", ""),
+    "for ((i=0;i<3;i++)); do cat a; done": ("", "it has a loop with arithmetic"),
+    "cat <<-E > out\n\tx\n\tE\ncat b": ("read /w/b; write /w/out", ""),
+    "cat <<A <<B\na\nA\nb\nB\ncat c": ("read /w/c", ""),
+    "git log -- a": ("read /w/a tree", ""),
+    "git -C sub status": ("", "'git -C' is not known"),
+    "git diff > out": ("write /w/out", "'git diff' is not known"),
+    "ls -la sub": ("list /w/a; list /w/sub", ""),
+    "install a b": ("", "'install' is not a program whose arguments are known"),
+    "find a b -type f": ("list /w/a tree; list /w/b tree", ""),
+    "find . -samefile x -ok rm {} \\; -print": ("delete /w/. tree; delete /w/./… tree; list /w/. tree; list /w/x", ""),
+    "xargs -n 1 rm -f < list": ("delete … tree; read /w/list", "an argument of 'rm' is computed and may be an option"),
+    "env -i cat a": ("read /w/a", ""),
+    "env -u X cat a": ("", "'env -u' is not known; '-u' is not a program whose arguments are known"),
+    "nice -n 5 cat a": ("", "'nice -n' is not known; '-n' is not a program whose arguments are known"),
+    "stdbuf -o0 cat a": ("read /w/a", ""),
+    "command cat a": ("read /w/a", ""),
+    "builtin cd sub; cat a": ("read /w/a; read /w/sub/a", ""),
+    "cd; cat a": ("read /h/a; read /w/a", ""),
+    "cd - && cat a": ("read …/a", ""),
+    "pushd sub; cat a": ("read /w/a; read /w/sub/a", ""),
+    'cat a > "$X"': ("read /w/a; write …", ""),
+    "printf x > a$X": ("write /w/a…; write …", ""),
+    "curl -sS -d @body http://h.example:8080/p -o - > out": (
+        "fetch h.example; read /w/body; write /w/-; write /w/out",
+        "",
+    ),
+    "wget -O out https://h.example/x": ("fetch h.example; write /w/out", ""),
+    "test -f a && rm a": ("delete /w/a tree", ""),
+    "[ -f a ] || touch a": ("write /w/a", ""),
+    "cat a,b": ("read /w/a,b", ""),
+    "cat =a": ("read /w/=a", ""),
+    "x() cat a": ("", "a function has no body"),
+    "cat a 3< b": ("read /w/a; read /w/b", ""),
+    "cat <&3": ("", ""),
+    "cat >&2 a": ("read /w/a", ""),
+}
+
+
+def shown(line: str) -> tuple[str, str]:
+    reach = reach_of(line, "/w", "/h")
+    effects = [
+        " ".join(
+            (one.verb, one.target, *(["tree"] if one.tree else []), *([f"from {one.source}"] if one.source else []))
+        )
+        for one in reach.effects
+        if one.verb != "mention"
+    ]
+    said = "; ".join(sorted(effects)).replace(ANY, "…").replace(STAR, "*").replace(ONE, "?")
+    return said, "; ".join(reach.unknown)
+
+
+def test_what_a_line_may_reach() -> None:
+    assert {line: shown(line) for line in LINES} == LINES
+
+
+MATCHES = {
+    # (pattern of a line, glob of a rule) → whether the rule can be meant
+    (f"/w/{STAR}", "/w/.env"): False,  # no glob of the shell matches a leading dot
+    (STAR, ".env"): False,
+    (ONE + "env", ".env"): False,
+    (f".{STAR}", ".env"): True,
+    (f"a{STAR}", "a.env"): True,
+    (f"/w/{STAR}", "/w/a/b"): False,
+    (f"/w/{ANY}", "/w/a/b"): True,
+    (ANY, ".env"): True,
+    (f"{ANY}/c", "/a/b/c"): True,
+    (f"{ANY}/c", "/a/b/d"): False,
+    (f"a{ONE}c", "abc"): True,
+    (f"a{ONE}c", "ac"): False,
+    (f"a{ONE}c", "a/c"): False,
+    (f"a{STAR}", "*"): True,
+    (f"a{STAR}", "b*"): False,
+    (f"a{STAR}", "?[x-z]*"): True,
+    (f"ab{STAR}", "a[!b]*"): False,
+    (f"ab{STAR}", "a[b"): False,
+    (f"{STAR}.py", "**/x.py"): False,
+    (f"/w/{STAR}.py", "**/x.py"): True,
+    ("a.py", "*.py"): True,
+}
+
+
+def test_whether_a_glob_can_match_a_part_of_which_is_not_known() -> None:
+    assert {one: can_match(*one) for one in MATCHES} == MATCHES
