@@ -947,3 +947,17 @@ def test_lines_around_matches_in_files_of_one_name_belong_to_their_own_file() ->
     )
     unclear = ["src/a.py:2:y", "a.py-3-z", "--", "lib/a.py:5:q"]
     assert isinstance(understood(*call, "\n".join(unclear)), out.TextOutcome)
+
+
+def test_arguments_that_were_no_json_are_never_those_of_a_server_that_was_called_before() -> None:
+    """The second call of a server's tool is read by a shorter way, which must not pass over the wrapping."""
+    wrapped = NativeCall("2", "mcp__s__t", {"__unparsedToolInput": {"raw": "{"}})
+    for dialect in (DIALECTS["claude_code"].at(), DIALECTS["claude_code"].at()):
+        alone = dialect.read_call(wrapped)
+        assert dialect.read_call(NativeCall("1", "mcp__s__t", {"a": 1})).operations == (
+            op.CallMcpTool("s", "t", {"a": 1}),
+        )
+        assert dialect.read_call(wrapped) == alone
+        assert dialect.read_call(NativeCall("3", "mcp__s__t", {"a": 2})).operations == (
+            op.CallMcpTool("s", "t", {"a": 2}),
+        )

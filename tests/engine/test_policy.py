@@ -519,6 +519,12 @@ async def test_before_rewrites_or_rejects() -> None:
     result, _ = await run([look], calls(("look", {})), "ok", hooks=Hooks(before=never))
     assert "not today" in results(result)[0]
 
+    def unknown(call: Call) -> Call:
+        return Call(call.id, (op.CallFunction("no_such_tool", {}),), call.native)
+
+    result, _ = await run([look], calls(("look", {})), "ok", hooks=Hooks(before=unknown))
+    assert "no_such_tool" in results(result)[0]
+
 
 async def test_mask_hides_arguments_from_events_and_not_from_the_tool() -> None:
     def mask(call: Call) -> Call:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,23 @@ import aiohttp
 import pytest
 
 from dragoman.logs import Query, statistics
+from dragoman.model import (
+    Call,
+    CommandOutcome,
+    Failure,
+    NativeCall,
+    Outcome,
+    Result,
+    RunCommand,
+    TextOutcome,
+    ToolCalled,
+    ToolReturned,
+)
 from dragoman.serve.page import Library, Page
+from dragoman.serve.page.timeline import bars_of
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 SCREENS = ("/", "/search", "/usage", "/compare", "/sql")
 TABS = ("said", "changes", "timeline", "raw", "words")
 
@@ -341,3 +356,21 @@ async def test_what_is_written_to_a_log_is_told_to_who_listens(folder: Path) -> 
                     break
         entries = (await reader.json(f"/session/{session}?from=end"))["entries"]
         assert entries[-1]["text"] == ["one more thing"]
+
+
+def test_a_bar_says_whether_a_call_failed() -> None:
+    outcomes: list[tuple[Outcome, str]] = [
+        (CommandOutcome(0), "tool"),
+        (CommandOutcome(None), "tool"),
+        (CommandOutcome(1), "failed"),
+        (Failure("failed", "no"), "failed"),
+        (TextOutcome("x"), "tool"),
+    ]
+    native = NativeCall("c", "Bash", {})
+    for outcome, kind in outcomes:
+        events = [
+            ToolCalled(id="1", client="x", time=BEGIN, call=Call("c", (RunCommand("x"),), native)),
+            ToolReturned(id="2", client="x", time=BEGIN + timedelta(seconds=2), result=Result("c", (outcome,))),
+        ]
+        (bar,), _ = bars_of(events)
+        assert (bar.kind, bar.name, bar.began, bar.ended) == (kind, "Bash", 0.0, 2.0)

@@ -149,3 +149,18 @@ def test_what_is_no_text_has_no_diff() -> None:
 
 def test_only_other_line_ends_are_no_other_lines() -> None:
     assert diff.difference("f", b"a\n", b"a\r\n") == {"diff": "", "added": 0, "removed": 0}
+
+
+@pytest.mark.parametrize(
+    "before, content, expected",
+    [
+        (b"a\r\n", "x\n", b"x\r\n"),
+        (b"a\r\nb\r\n", "x\ny\n", b"x\r\ny\r\n"),
+        (b"a\r\nb\n", "x\n", b"x\n"),
+        (b"a", "x\n", b"x\n"),
+        (b"a\r\n", "x\r\ny\n", b"x\r\ny\n"),
+        (None, "x\n", b"x\n"),
+    ],
+)
+def test_a_file_that_is_written_anew_keeps_its_line_ends(before: bytes | None, content: str, expected: bytes) -> None:
+    assert text.rewritten(before, content) == expected
