@@ -4,21 +4,28 @@ BASE=<commit>: the modules that differ from it (default: those the last 30 commi
 FILES="src/dragoman/patterns.py …": these modules instead. SEED=<number>: the same mutants again.
 MUTANTS=100: how many. MUTATE_SECONDS=3600: no mutant is begun after that time.
 MUTANT_SECONDS=240: a mutant whose tests take longer counts as killed, and is listed (more on a busy machine).
-PYTEST="tests/apis …": only these tests are tried, which makes measuring them quicker.
+PYTEST="tests/apis …": only these folders or files of tests are tried, which makes measuring them quicker.
+
+Which lines a test executes is measured when its file is new or has changed. `make clean` forgets what was measured.
 """
 
 from __future__ import annotations
 
+import ast
+import difflib
+import hashlib
 import os
 import random
+import re
 import secrets
 import shutil
 import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from queue import Queue
@@ -37,6 +44,8 @@ TEST_SECONDS = 60.0
 """How long the tests of one mutant may take when nothing is wrong; the quickest are chosen up to this."""
 PATIENCE = float(os.environ.get("MUTANT_SECONDS") or 240)
 """Seconds after which a mutant counts as killed: it loops or waits for ever."""
+NOT_TRIED = {"conformance", "attack", "repository", "mutate"}
+"""Folders of tests that take long, or do not run the source."""
 PARALLEL = 2
 WANTED = 0.9
 
@@ -123,61 +132,142 @@ def _drawn(modules: Sequence[str], seed: int, most: int) -> list[Mutant]:
 # ── which tests execute a line ───────────────────────────────────────────────
 
 
-class Covering:
-    """The tests that execute a line, the quickest first."""
+class Batch:
+    """One run of some test files: which lines their tests executed, in the source as it was then."""
 
     def __init__(self, folder: Path) -> None:
-        self._durations = msgspec.json.decode((folder / "durations.json").read_bytes(), type=dict[str, float])
+        self._source = folder / "src"
+        self.files = msgspec.json.decode((folder / "files.json").read_bytes(), type=dict[str, str])
+        self.durations = msgspec.json.decode((folder / "durations.json").read_bytes(), type=dict[str, float])
         self._data = coverage.CoverageData(str(folder / "combined"))
         self._data.read()
+        self._contexts: dict[str, dict[int, list[str]]] = {}
+
+    def tests(self, path: str, line: int) -> set[str]:
+        """The tests that execute a line of a module as it is now.
+
+        Of a line outside of functions, which importing executes, and of one that changed since: those that execute any
+        line of its function, or else of its module.
+        """
+        if path not in self._contexts:
+            self._contexts[path] = self._data.contexts_by_lineno(str(ROOT / path))
+        contexts, then = self._contexts[path], self._source / Path(path).relative_to("src")
+        if not then.exists():
+            return set()
+        was = _lines_then(then, ROOT / path)
+        statement, function = _around(ROOT / path, line)
+
+        def executing(lines: Iterable[int]) -> set[str]:
+            return {test for one in lines if one in was for test in contexts.get(was[one], ())}
+
+        if function and any(one in was for one in statement):
+            return executing(statement)
+        return executing(function) or {test for tests in contexts.values() for test in tests}
+
+
+@cache
+def _lines_then(then: Path, now: Path) -> dict[int, int]:
+    """Line of the module now → the same line when the tests were run."""
+    lines = [path.read_text().splitlines() for path in (now, then)]
+    blocks = difflib.SequenceMatcher(None, *lines, autojunk=False).get_matching_blocks()
+    return {now + step + 1: then + step + 1 for now, then, length in blocks for step in range(length)}
+
+
+@cache
+def _statements(module: Path) -> list[ast.stmt]:
+    return [node for node in ast.walk(ast.parse(module.read_bytes())) if isinstance(node, ast.stmt)]
+
+
+def _around(module: Path, line: int) -> tuple[range, range]:
+    """The lines of the statement that a line is in (of one with a body, its head), and of its innermost function."""
+    statement = function = range(0)
+    for node in _statements(module):
+        last = node.end_lineno or node.lineno
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno < line <= last:
+            function = range(node.lineno, last + 1)  # one inside another comes after it
+        body = getattr(node, "body", None)
+        lines = range(node.lineno, max(node.lineno + 1, body[0].lineno) if body else last + 1)
+        if line in lines:
+            statement = lines
+    return statement, function
+
+
+class Covering:
+    """The tests that execute a line, the nearest files first, and of a file the quickest tests."""
+
+    def __init__(self, batches: Sequence[Batch]) -> None:
+        self._latest = {file: batch for batch in batches for file in batch.files}
+        """Test file → the last batch that it was run in."""
 
     def tests(self, path: str, line: int) -> list[str]:
-        contexts = self._data.contexts_by_lineno(str(ROOT / path)).get(line, [])
-        tests = sorted((one for one in contexts if one in self._durations), key=lambda one: self._durations[one])
+        found: dict[str, float] = {}
+        for batch in {*self._latest.values()}:
+            for test in batch.tests(path, line):
+                if test in batch.durations and self._latest.get(_file(test)) is batch:
+                    found[test] = batch.durations[test]
+        ordered = sorted(found, key=lambda test: (-_nearness(path, _file(test)), _file(test), found[test]))
         chosen, spent = [], 0.0
-        for one in tests:
-            spent += self._durations[one]
+        for one in ordered:
+            spent += found[one]
             if chosen and spent > TEST_SECONDS:
                 break
             chosen.append(one)
         return chosen
 
 
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _nearness(module: str, test: str) -> int:
+    """How many words of the names of a module and its folders the name of a test file has, too."""
+    words = ({*re.split(r"[/_.]+", name)} - {"src", "dragoman", "tests", "test", "py"} for name in (module, test))
+    return len(set.intersection(*words))
+
+
 def _covering() -> Covering:
-    """Measures with one run of all tests, and keeps what was measured as long as no file changes."""
-    folder = HELD / f"covering-{_state()}"
-    if not (folder / "combined").exists():
-        shutil.rmtree(HELD, ignore_errors=True)
-        folder.mkdir(parents=True)
-        print("mutate: measuring which tests execute which lines (one run of the tests)", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "tests.mutate.covering"]
-        command += ["--hypothesis-profile=covering", *_chosen_tests()]
-        paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-        environment = {**os.environ, "MUTATE_COVERAGE": str(folder), "PYTHONPATH": paths}
-        ran = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-        if ran.returncode not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
-            sys.exit(f"mutate: the tests did not run:\n{ran.stdout[-2000:]}")
-        for line in ran.stdout.splitlines():
-            if line.startswith(("FAILED", "ERROR")):
-                print(f"mutate: left out, as it fails without a mutant: {line}", flush=True)
-        combined = coverage.Coverage(data_file=folder / "combined", config_file=False, messages=False)
-        combined.combine([str(one) for one in folder.glob("lines.*")])
-        combined.save()
-    return Covering(folder)
+    """Runs the test files that were not run yet or changed since; what the others execute is taken as known."""
+    folders = sorted(HELD.glob("batch-*"), key=lambda folder: int(folder.name.rpartition("-")[2]))
+    batches = [Batch(folder) for folder in folders if (folder / "combined").exists()]
+    known = {file: digest for batch in batches for file, digest in batch.files.items()}
+    wanted = {file: _digest(ROOT / file) for file in _test_files()}
+    if missing := {file: digest for file, digest in wanted.items() if known.get(file) != digest}:
+        number = int(folders[-1].name.rpartition("-")[2]) + 1 if folders else 1
+        batches.append(_measured(HELD / f"batch-{number}", missing))
+    return Covering([batch for batch in batches if batch.files.keys() & wanted.keys()])
 
 
-def _chosen_tests() -> list[str]:
-    return os.environ.get("PYTEST", "").split()
+def _measured(folder: Path, files: Mapping[str, str]) -> Batch:
+    print(f"mutate: measuring which lines {len(files)} files of tests execute", flush=True)
+    folder.mkdir(parents=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "tests.mutate.covering"]
+    command += ["--hypothesis-profile=covering", *files]
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    environment = {**os.environ, "MUTATE_COVERAGE": str(folder), "PYTHONPATH": paths}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    ran = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    if ran.returncode not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}:
+        sys.exit(f"mutate: the tests did not run:\n{ran.stdout[-2000:]}")
+    for line in ran.stdout.splitlines():
+        if line.startswith(("FAILED", "ERROR")):
+            print(f"mutate: left out, as it fails without a mutant: {line}", flush=True)
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "files.json").write_bytes(msgspec.json.encode(files))
+    combined = coverage.Coverage(data_file=folder / "combined", config_file=False, messages=False)
+    combined.combine([str(one) for one in folder.glob("lines.*")])
+    combined.save()
+    return Batch(folder)
 
 
-def _state() -> str:
-    """A digest of every file of src/ and tests/ as it is now, and of which tests are tried."""
-    import hashlib
+def _test_files() -> list[str]:
+    """The files of tests that are tried: those of PYTEST, or all that `make test` runs."""
+    places = [ROOT / name for name in os.environ.get("PYTEST", "").split() or ["tests"]]
+    found = [file for place in places for file in (place.rglob("test_*.py") if place.is_dir() else [place])]
+    return sorted({str(file.relative_to(ROOT)) for file in found if not NOT_TRIED & {*file.relative_to(ROOT).parts}})
 
-    digest = hashlib.sha256(" ".join(_chosen_tests()).encode())
-    for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 # ── trying them ──────────────────────────────────────────────────────────────

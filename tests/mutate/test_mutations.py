@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from . import __main__ as mutate
 from .mutations import mutations
 
 
@@ -47,3 +50,43 @@ def test_each_kind_of_change(source: str, expected: list[str]) -> None:
 )
 def test_what_has_no_effect_is_left_alone(source: str) -> None:
     assert made(source) == []
+
+
+THEN = """def one(a):
+    return a
+
+
+def two(b):
+    if (
+        b
+    ):
+        return 1
+    return 2
+
+
+X = 3
+"""
+NOW = "# new\n" + THEN.replace("return 2", "return 4")
+
+
+def test_the_statement_and_the_function_around_a_line_are_found(tmp_path: Path) -> None:
+    module = tmp_path / "m.py"
+    module.write_text(NOW)
+    assert mutate._around(module, 3) == (range(3, 4), range(2, 4))
+    assert mutate._around(module, 8) == (range(7, 10), range(6, 12))  # the head of an `if`
+    assert mutate._around(module, 14) == (range(14, 15), range(0))
+
+
+def test_a_line_that_moved_is_found_by_its_text(tmp_path: Path) -> None:
+    then, now = tmp_path / "then.py", tmp_path / "now.py"
+    then.write_text(THEN)
+    now.write_text(NOW)
+    lines = mutate._lines_then(then, now)
+    assert (lines[3], lines[14]) == (2, 13)
+    assert not {1, 11} & lines.keys()
+
+
+def test_tests_with_a_similar_name_come_first() -> None:
+    module = "src/dragoman/serve/hook/installing.py"
+    tests = ["tests/logs/test_index.py", "tests/serve/test_page.py", "tests/serve/test_hook_install.py"]
+    assert sorted(tests, key=lambda test: mutate._nearness(module, test)) == tests
