@@ -76,7 +76,8 @@ def test_a_log_that_was_moved_is_not_counted_twice(keeper: User) -> None:
 
 def test_a_session_that_was_forgotten_is_gone_and_not_kept_again_unless_it_is_named(keeper: User) -> None:
     assert keeper.types("keep", "forget", "s-1").code == 0
-    assert keeper.types("keep", "--json").json["forgotten"] == 1
+    for _ in range(2):  # the second time, too
+        assert keeper.types("keep", "--json").json["forgotten"] == 1
     assert [one["sessions"] for one in keeper.types("keep", "list", "--json").json["logs"]] == [["c-1"]]
     assert keeper.types("keep", "s-1").code == 0
     assert keeper.types("keep", "--json").json["forgotten"] == 0

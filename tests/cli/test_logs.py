@@ -109,6 +109,14 @@ def test_bytes_that_are_no_text_come_in_base64_and_rows_by_their_columns(reader:
     assert parsed(row["data"])["type"] == "tool", name
 
 
+def test_doctor_says_that_a_file_is_in_no_known_format(reader: User) -> None:
+    file = reader.home / "notes.txt"
+    file.write_text("nothing\n")
+    told = reader.types("doctor", "inspect", str(file))
+    assert (told.code, told.out) == (1, "")
+    assert f"{file} is in no format that is known here" in " ".join(told.err.split())
+
+
 def test_doctor_shows_the_bytes_of_what_could_not_be_read(reader: User) -> None:
     bad = b"\xff\x00no json\n"
     file = reader.home / ".claude/projects/-p/s-1.jsonl"

@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialects import Dialect, Loss, McpNames, Spelling, Steer, means, native_only
+from dragoman.dialects import DIALECTS, Dialect, Loss, McpNames, Spelling, Steer, means, native_only
 from dragoman.errors import DefinitionError, Unspeakable
-from dragoman.model import Call, Coercion, FunctionDefinition, NativeCall, operations as op
+from dragoman.model import (
+    Call,
+    Coercion,
+    FunctionDefinition,
+    NativeCall,
+    NativeResult,
+    operations as op,
+    outcomes as out,
+)
+from dragoman.model.edit_rules import EditRules
 
 
 class Open(Spelling[op.ReadFile]):
@@ -355,3 +364,53 @@ def test_a_server_whose_name_does_not_survive_is_told_as_a_loss() -> None:
     assert {lost.field for lost in dialect.loss(op.CallMcpTool("a_b", "c"))} == {"server", "tool"}
     assert dialect.write_call("1", op.CallMcpTool("a.b", "c"))[0].name == "mcp_a_b_c"
     assert dialect.read_call(NativeCall("1", "mcp__a__b", {})).operations == (op.Unrecognised("mcp__a__b", {}),)
+
+
+def test_background_tasks_of_kimi_are_read_with_their_state() -> None:
+    """As Kimi Code prints them; nothing else in the samples lists any."""
+    dialect = DIALECTS["kimi_code"]
+    call = dialect.read_call(NativeCall("1", "TaskList", {}))
+    text = "active_background_tasks: 2\ntask_id: a\ncommand: sleep 9\nstatus: running\n---\ntask_id: b\nstatus: done"
+    (outcome,) = dialect.read_result(call, NativeResult("1", text)).outcomes
+    assert outcome == out.JobsOutcome((out.Job("a", "sleep 9", True), out.Job("b", None, False)))
+
+
+def test_a_command_of_cursor_has_its_folder_and_its_purpose_under_either_name() -> None:
+    dialect = DIALECTS["cursor"]
+    for folder in ("working_directory", "cwd"):
+        for purpose in ("description", "explanation"):
+            given = {"command": "ls", folder: "/p", purpose: "look"}
+            name = next(one.native_name for one in dialect.spellings if op.RunCommand in one.operation_types)
+            assert dialect.read_call(NativeCall("1", name, given)).operations == (
+                op.RunCommand("ls", "/p", purpose="look"),
+            )
+
+
+@pytest.mark.parametrize("said", [{"is_background": True}, {"isBackground": True}, {"block_until_ms": 0}])
+def test_a_command_of_cursor_is_in_the_background_under_every_name(said: dict[str, Any]) -> None:
+    dialect = DIALECTS["cursor"]
+    name = next(one.native_name for one in dialect.spellings if op.RunCommand in one.operation_types)
+    (operation,) = dialect.read_call(NativeCall("1", name, {"command": "ls", **said})).operations
+    assert operation == op.RunCommand("ls", background=True)
+
+
+def test_a_command_of_an_editor_that_lacks_a_parameter_names_it() -> None:
+    missing = {"create": "file_text", "str_replace": "old_str", "insert": "insert_line"}
+    for dialect, tool in (
+        ("openhands", "file_editor"),
+        ("swe_agent", "str_replace_editor"),
+        ("inspect_ai", "text_editor"),
+        ("anthropic", "str_replace_based_edit_tool"),
+    ):
+        for command, parameter in missing.items():
+            arguments = {"command": command, "path": "/a", "security_risk": "LOW"}
+            if dialect != "openhands":
+                del arguments["security_risk"]
+            call = DIALECTS[dialect].read_call(NativeCall("1", tool, arguments))
+            assert call.failure is not None
+            assert f"{parameter}: it must be given" in call.failure.message
+
+
+def test_the_usual_rules_for_edits_ask_for_nothing_special() -> None:
+    rules = EditRules()
+    assert (rules.read_first, rules.commands_read, rules.notebooks, rules.placeholders) == (False, False, True, ())

@@ -194,3 +194,14 @@ def test_results_of_tools_that_nobody_captured_are_text(tmp_path: Path) -> None:
         assert dialect.read_result(call, NativeResult("1", "")).outcomes == (DoneOutcome(),)
     search = DIALECTS["cursor"].read_call(NativeCall("1", "Grep", {"pattern": "x", "-i": True})).operations
     assert search == (SearchText("x", case_sensitive=False),)
+
+
+def test_tokens_of_a_sample_of_inspect_without_events_are_those_of_its_models(tmp_path: Path) -> None:
+    name, data = SHARED_SAMPLES["inspect_ai"][0]
+    value = json.loads(data)
+    for sample in value["samples"]:
+        sample.pop("events", None)
+        sample["model_usage"] = {"m-1": {"input_tokens": 4, "output_tokens": 2, "total_tokens": 6}}
+    (tmp_path / name).write_text(json.dumps(value))
+    found = [(event.model, event.usage.input_tokens) for event in of(list(read(tmp_path / name)), TokensUsed)]
+    assert found == [("m-1", 4)] * len(value["samples"])

@@ -275,6 +275,8 @@ async def test_words_are_found_where_they_were_said(folder: Path) -> None:
         words = " ".join(re.findall(r"\w+", entry["text"][0])[:3])
         hits = (await reader.json(f"/search?q={words}"))["hits"]
         assert (session, entry["anchor"]) in {(hit["session"], hit["anchor"]) for hit in hits}
+        for page in ("1", "0", "x", "9999999"):
+            assert (await reader.json(f"/search?q={words}&page={page}"))["hits"] == hits
         status, text = await reader.get(f"/session/{session}?event={entry['anchor']}")
         assert status == 200
         assert f'id="{entry["anchor"]}"' in text

@@ -89,3 +89,12 @@ def test_threads_do_not_lose_each_others_edits() -> None:
         list(pool.map(add, range(200)))
     assert sorted(workspace.read("f").decode().split("\n")) == sorted(["", *(f"line {n}" for n in range(200))])
     assert len(workspace.entries("own")) == 200
+
+
+@pytest.mark.parametrize("number, more", [(20, ""), (21, ", … (1 more)"), (25, ", … (5 more)")])
+def test_a_missing_path_is_answered_with_what_is_there_instead(number: int, more: str) -> None:
+    names = [f"f{count:02}" for count in range(number)]
+    workspace = MemoryWorkspace(dict.fromkeys(names, "x"))
+    with pytest.raises(ToolError) as raised:
+        workspace.read("zzz/qqq.bin")
+    assert str(raised.value).endswith(f"holds {', '.join(names[:20])}{more}.")
