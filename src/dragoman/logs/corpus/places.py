@@ -201,6 +201,9 @@ class Bucket(Place):
             raise LogError(f"{where} changed while it was read; build again") from error
         except (errors.NotFoundError, FileNotFoundError) as error:
             raise _Gone(f"cannot {what} {where}: it is not there") from error
+        except errors.InvalidPathError as error:
+            reason = _first_line(str(error))
+            raise LogError(f"cannot {what} {where}: {reason}; rename it, or name a folder without it") from error
         except (errors.BaseError, OSError, ValueError) as error:
             reason = _first_line(str(error))
             if is_written:

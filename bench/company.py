@@ -1,0 +1,87 @@
+"""Building a corpus of the logs of many sessions: two workers beside one, on the clock, and the memory it takes.
+
+`DRAGOMAN_BENCH_SESSIONS` is how many sessions there are (3,000, of which a tenth is read here; 62,500 make 5 GB, of
+which `DRAGOMAN_BENCH_SHARE=1` reads all). Rows that read the clock say something only while two cores are free.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.benches import Bench, Target
+from bench.environments import LAB
+from bench.history import MEGABYTE, fleet
+
+ONE, TWO = "one worker", "two workers"
+PART_BYTES = 1 << 20
+"""So that the small home makes many parts; a large one has larger ones."""
+
+
+def _share() -> int:
+    return int(os.environ.get("DRAGOMAN_BENCH_SHARE", "10"))
+
+
+def _planned(home: Path, name: str) -> object:
+    from dragoman.logs import corpus
+
+    to = LAB / f"corpus-{name}"
+    shutil.rmtree(to, ignore_errors=True)
+    sources = [corpus.place_of(str(home / folder)) for folder in (".claude", ".codex", ".gemini")]
+    part_bytes = PART_BYTES if _share() > 1 else PART_BYTES << 5
+    return corpus.planned(corpus.place_of(str(to)), sources, part_bytes=part_bytes)
+
+
+def measure_processes(column: str) -> list[float]:
+    """Seconds on the clock, without the walk over the logs."""
+    from dragoman.logs import corpus
+
+    plan: corpus.Plan = _planned(fleet(_share()), column)  # type: ignore[assignment]
+    began = time.monotonic()
+    corpus.built(plan, workers=2 if column == TWO else 1)
+    return [time.monotonic() - began]
+
+
+def measure_dask(column: str) -> list[float]:
+    """The same on a Dask cluster that is there already."""
+    import distributed
+
+    from dragoman.logs import corpus
+
+    plan: corpus.Plan = _planned(fleet(_share()), f"dask-{column}")  # type: ignore[assignment]
+    workers = 2 if column == TWO else 1
+    with distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster:
+        began = time.monotonic()
+        corpus.built_on_dask(plan, scheduler=cluster.scheduler_address)
+        return [time.monotonic() - began]
+
+
+def measure_memory(column: str) -> list[float]:
+    """Megabytes of a process that builds alone; also with a quarter of the sessions."""
+    from dragoman.logs import corpus
+
+    plan: corpus.Plan = _planned(fleet(_share() * (4 if column == "a quarter" else 1)), f"memory-{column}")  # type: ignore[assignment]
+    corpus.built(plan)
+    return [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MEGABYTE]
+
+
+def _of_two(question: str, column: str, floor: str, most: float, measure: Callable[[str], list[float]]) -> Bench:
+    return Bench(
+        question=question,
+        environments=dict.fromkeys((column, floor), "base"),
+        floor=floor,
+        targets=(Target(column, floor, most),),
+        measure=measure,
+    )
+
+
+BENCHES = {
+    # Two workers are used to 0.85 and 0.8: they take 1/(2 × 0.85) and 1/(2 × 0.8) of the time of one.
+    "processes": _of_two("build a corpus, time on the clock", TWO, ONE, 0.59, measure_processes),
+    "dask": _of_two("the same on Dask, without its start", TWO, ONE, 0.63, measure_dask),
+    "memory": _of_two("megabytes of the build of all sessions", "all", "a quarter", 1.3, measure_memory),
+}
