@@ -116,7 +116,8 @@ class Stored:
 
     def put(self, key: str, data: bytes) -> None:
         address = f"{self.address}/{urllib.parse.quote(key)}" if key else self.address
-        urllib.request.urlopen(urllib.request.Request(address, data=data, method="PUT")).close()
+        headers = {"Content-Type": "application/octet-stream"}
+        urllib.request.urlopen(urllib.request.Request(address, data, headers, method="PUT")).close()
 
 
 @pytest.fixture(scope="module")
