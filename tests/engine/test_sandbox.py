@@ -38,7 +38,13 @@ def versions() -> Iterator[tuple[str, str | None]]:
         yield from ((name, version) for version in dialect.captured)
 
 
-SAYS_IT = {"claude_code", "codex", *("plain", "google", "aider", "amp", "cursor", "swe_agent", "inspect_ai")}
+SAYS_IT = {
+    "claude_code",
+    "codex",
+    *("plain", "google", "aider", "amp", "cursor", "roo_code"),
+    "swe_agent",
+    "inspect_ai",
+}
 """Vocabularies that can leave the sandbox; those that have no words for commands use the plain ones."""
 
 

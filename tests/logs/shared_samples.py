@@ -420,8 +420,89 @@ VSCODE_LINES = lines(
     {"kind": 3, "k": ["customTitle"]},
 )
 
+_SURROUNDINGS = (
+    "<environment_details>\n# Current Workspace Directory (/p) Files\na.py\n\n# Current Mode\n<slug>code</slug>\n"
+    "<name>Code</name>\n</environment_details>"
+)
+
+
+def _roo_call(id: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": id, "name": name, "input": given}
+
+
+def _roo_result(id: str, text: str) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": id, "content": text}
+
+
+ROO_SAID = _document(
+    [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "<task>\nFix it.\n</task>"}, {"type": "text", "text": _SURROUNDINGS}],
+            "ts": 1_767_225_601_000,
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "I look."},
+                _roo_call("r-1", "apply_diff", {"path": "a.py", "operations": [{"search": "x", "replace": "y"}]}),
+                _roo_call("r-2", "execute_command", {"command": "false", "cwd": "/p"}),
+            ],
+            "ts": 1_767_225_602_000,
+        },
+        {
+            "role": "user",
+            "content": [
+                _roo_result("r-1", '{"path": "a.py", "operation": "modified", "notice": "Go on."}'),
+                _roo_result("r-2", "Command failed with exit code 3.\nOutput:\nno"),
+                {"type": "text", "text": _SURROUNDINGS},
+            ],
+            "ts": 1_767_225_603_000,
+        },
+        {
+            "role": "assistant",
+            "content": [
+                _roo_call("r-3", "new_task", {"mode": "debug", "message": "Look why.", "todos": None}),
+                _roo_call("r-4", "switch_mode", {"mode_slug": "ask", "reason": "to tell"}),
+            ],
+            "ts": 1_767_225_604_000,
+        },
+        {
+            "role": "user",
+            "content": [_roo_result("r-3", "It was the wrong name."), _roo_result("r-4", "Switched.")],
+            "ts": 1_767_225_605_000,
+        },
+        {"role": "assistant", "content": [{"type": "text", "text": "Done."}], "ts": 1_767_225_606_000},
+    ]
+)
+
+ROO_SHOWN = _document(
+    [
+        {"ts": 1_767_225_600_900, "type": "say", "say": "text", "text": "Fix it.", "images": []},
+        {
+            "ts": 1_767_225_601_000,
+            "type": "say",
+            "say": "api_req_started",
+            "text": json.dumps(
+                {
+                    "request": _SURROUNDINGS,
+                    "apiProtocol": "anthropic",
+                    "tokensIn": 10,
+                    "tokensOut": 7,
+                    "cacheReads": 3,
+                    "cost": 0.5,
+                }
+            ),
+        },
+    ]
+)
+
 SHARED_SAMPLES: dict[str, list[tuple[str, bytes]]] = {
     "amp": [("T-0001.json", AMP)],
+    "roo_code": [
+        ("tasks/roo-1/api_conversation_history.json", ROO_SAID),
+        ("tasks/roo-2/ui_messages.json", ROO_SHOWN),
+    ],
     "atif": [("trajectory.json", ATIF)],
     "cursor": [("p/agent-transcripts/cu-2.jsonl", CURSOR), ("state.vscdb", CURSOR_DATABASE)],
     "inspect_ai": [("one.json", INSPECT), ("two.eval", INSPECT_ARCHIVE)],

@@ -180,7 +180,7 @@ def test_tasks_are_where_editors_keep_them(tmp_path: Path) -> None:
     for server in (".vscode-server", ".vscode-remote"):
         assert Path("/h", server, "data") / task.removeprefix("Code/") in format.homes(Places(Path("/h")))
     kilo = task.replace("saoudrizwan.claude-dev", "kilocode.kilo-code")
-    assert Path("/h/.config") / kilo in format.homes(Places(Path("/h")))
+    assert Path("/h/.config") / kilo in FORMATS["roo_code"].homes(Places(Path("/h")))
     for name in ("api_conversation_history.json", "ui_messages.json", "task_metadata.json"):
         written(tmp_path / "1700" / name, b"[]")
     written(tmp_path / "1800" / "ui_messages.json", b"[]")

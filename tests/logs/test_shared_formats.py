@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from dragoman.dialects import DIALECTS
 from dragoman.logs import FORMATS, read, sessions_of
+from dragoman.logs.base.format import Places
+from dragoman.logs.history import find_logs
 from dragoman.model import (
     AnyEvent,
     CallFunction,
@@ -21,6 +24,7 @@ from dragoman.model import (
     Failure,
     ModelSaid,
     ModelThought,
+    NativeCall,
     ReadFile,
     RunCommand,
     SearchText,
@@ -32,6 +36,8 @@ from dragoman.model import (
     Unrecognised,
     Usage,
     UserSaid,
+    operations as op,
+    outcomes as out,
 )
 from tests.logs.shared_samples import SHARED_SAMPLES
 
@@ -167,6 +173,50 @@ def test_a_session_of_the_chat_of_vs_code_that_is_told_by_its_changes(tmp_path: 
     events = events_of(tmp_path, "vscode_chat", 1)
     (said,) = of(events, ModelSaid)
     assert (said.text, said.model) == ("I read.", "m-2")
+
+
+def test_a_task_of_roo_code_is_its_own_and_no_task_of_cline_is(tmp_path: Path) -> None:
+    events = events_of(tmp_path, "roo_code")
+    assert meant(events) == [
+        op.EditFile("a.py", (op.Edit("x", "y"),)),
+        op.RunCommand("false", cwd="/p"),
+        op.SpawnAgent("Look why.", "debug"),
+        op.SteerClient("switch_mode", {"mode_slug": "ask", "reason": "to tell"}),
+    ]
+    assert gave(events) == [
+        out.ChangesOutcome((out.Change("a.py", "modified"),)),
+        out.CommandOutcome(3, output="no"),
+        out.TextOutcome("It was the wrong name."),
+        out.TextOutcome("Switched."),
+    ]
+    assert {event.client for event in events} == {"roo_code"}
+    path = tmp_path / "cline" / "api_conversation_history.json"
+    path.parent.mkdir()
+    data = dict(SHARED_SAMPLES["roo_code"])["tasks/roo-1/api_conversation_history.json"]
+    path.write_bytes(data.replace(b"<slug>code</slug>", b"ACT MODE"))
+    assert [found.format for found in find_logs(str(path))] == ["cline"]
+    path.write_bytes(data.replace(b"<slug>code</slug>", b"architect"))
+    assert [found.format for found in find_logs(str(path))] == ["roo_code"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"search": "a.c", "replace": "x", "use_regex": "true"},
+        {"search": "a", "replace": "x", "start_line": "3"},
+        {"search": "", "replace": "x"},
+        {"operations": []},
+    ],
+)
+def test_a_replacement_of_roo_code_that_depends_on_the_file_is_not_guessed_at(given: dict[str, Any]) -> None:
+    read = DIALECTS["roo_code"].read_call(NativeCall("1", "search_and_replace", {"path": "a", **given}))
+    assert (read.operations, read.failure is not None) == ((), True)
+
+
+def test_roo_code_is_looked_for_in_the_folders_of_editors() -> None:
+    homes = [home.as_posix() for home in FORMATS["roo_code"].homes(Places(Path("/h"), {}, "linux"))]
+    assert "/h/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks" in homes
+    assert not any("roo" in home.as_posix() for home in FORMATS["cline"].homes(Places(Path("/h"), {}, "linux")))
 
 
 @pytest.mark.parametrize("format", sorted(SHARED_SAMPLES))

@@ -20,7 +20,7 @@ OURS = {
     "dialects/claude_code/failures.py": (1, "a constant table"),
     "dialects/claude_code/people.py": (1, "a question, escaped, between constants"),
     "dialects/claude_code/search.py": (1, "paths, escaped, between constants"),
-    "dialects/cline/extension.py": (1, "a path, escaped, in a constant"),
+    "dialects/base/cline_family.py": (1, "a path, escaped, in a constant"),
     "dialects/codex/results.py": (1, "a constant table"),
     "dialects/base/shell_commands.py": (1, "the text of a program of ours, with its two values left open"),
     "dialects/base/mcp_names.py": (2, "a template, escaped but for its places"),

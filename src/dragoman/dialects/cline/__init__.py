@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dragoman.dialects.base import cline_family as extension
 from dragoman.dialects.base.dialect import Dialect, Steer
 from dragoman.dialects.base.mcp_names import McpNames
 from dragoman.model import operations as op
 
-from . import batch, extension, team
+from . import batch, team
 from .entries import FAILURES, ClineUnspelled
 
 OUTCOMES = "a team's joint report is the client's own"

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from dragoman.dialects.base.cline_family import decoded
 from dragoman.dialects.base.default_words import FailuresInWords, tell_all, text_of, understand
 from dragoman.dialects.base.spelling import Content, Spelling, Spoken
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
-from dragoman.model.json_text import converted, json_text, read_json
+from dragoman.model.json_text import converted, json_text
 
 # ── failures ─────────────────────────────────────────────────────────────────
 
@@ -59,14 +60,6 @@ FAILURES = ClineFailures(
         "timed_out": "It timed out: {message}",
     },
 )
-
-
-def decoded(text: str) -> Any:
-    """The JSON a text is, or `None` when it is none."""
-    try:
-        return read_json(text)
-    except msgspec.DecodeError:
-        return None
 
 
 # ── entries of results ───────────────────────────────────────────────────────

@@ -31,6 +31,7 @@ from .parts.cline_task import (
     TaskReader,
     TaskStreamReader,
     is_printed_task,
+    kept_by_editors,
     recognise as recognise_task,
 )
 
@@ -39,9 +40,7 @@ CLIENT = "cline"
 _LISTED = "messages"
 _SYSTEM = "system_prompt"
 _MESSAGES_NAME = "*.messages.json"
-_EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
-_SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".cursor-server", ".windsurf-server")
-_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_EXTENSION = "saoudrizwan.claude-dev"
 _CUT_TASK = re.compile(
     rb'\s*\[\s*\{\s*(?:"role"\s*:\s*"user".{0,200}?"<task>|"ts"\s*:\s*\d+\s*,\s*"type"\s*:\s*"(?:say|ask)")', re.DOTALL
 )
@@ -81,12 +80,7 @@ class Cline(LogFormat):
         yield Path(given("CLINE_SESSION_DATA_DIR") or data / "sessions")
         yield data / "tasks"
         yield places.home / ".cline" / "data" / "sessions"
-        users = [_settings(places) / editor / "User" for editor in _EDITORS]
-        # Where an editor works on another machine, its extensions run there.
-        users += [places.home / server / "data" / "User" for server in _SERVERS]
-        for user in users:
-            for extension in _EXTENSIONS:
-                yield user / "globalStorage" / extension / "tasks"
+        yield from kept_by_editors(places, _EXTENSION)
 
     def files(self, home: Path) -> Iterator[Path]:
         yield from sorted({self.whole(path) for path in files_in(home, f"*/{SAID}", f"*/{SHOWN}")})
@@ -107,15 +101,6 @@ class Cline(LogFormat):
 
     def reader(self, path: Path) -> LogReader:
         return _Either(path)
-
-
-def _settings(places: Places) -> Path:
-    """Where editors keep what is theirs."""
-    if places.system == "win32":
-        return Path(places.environment.get("APPDATA") or places.home / "AppData" / "Roaming")
-    if places.system == "darwin":
-        return places.home / "Library" / "Application Support"
-    return Path(places.environment.get("XDG_CONFIG_HOME") or places.home / ".config")
 
 
 class _Either(EitherReader):

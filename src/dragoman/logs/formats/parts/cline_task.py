@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.logs.base.format import Gathered, LinesReader, decoded
+from dragoman.logs.base.format import Gathered, LinesReader, Places, decoded
 from dragoman.logs.base.json_ranges import pieces_of
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import CallMcpTool, FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
@@ -64,6 +64,8 @@ TOOLS: Final = (
 )
 """Names that stand for a call where a model writes them as a tag; any other tag is part of what it says."""
 
+_SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".cursor-server", ".windsurf-server")
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _OPEN = b'{"":'
 _MARK = b"\xef\xbb\xbf"
 _TAG = re.compile(rf"<({'|'.join((*TOOLS, 'thinking'))})>")
@@ -91,6 +93,23 @@ _WORDS: Final = frozenset({"completion_result", "reasoning", "text", *_OF_USER})
 """What the user saw that is words of somebody's."""
 _OF_SERVER: Final = "0mcp0"
 """Stands in a name between a key of a server's, which changes from run to run, and the name of its tool."""
+
+
+def kept_by_editors(places: Places, extension: str) -> Iterator[Path]:
+    """The folders in which editors keep the tasks of an extension."""
+    users = [_settings(places) / editor / "User" for editor in _EDITORS]
+    # Where an editor works on another machine, its extensions run there.
+    users += [places.home / server / "data" / "User" for server in _SERVERS]
+    yield from (user / "globalStorage" / extension / "tasks" for user in users)
+
+
+def _settings(places: Places) -> Path:
+    """Where editors keep what is theirs."""
+    if places.system == "win32":
+        return Path(places.environment.get("APPDATA") or places.home / "AppData" / "Roaming")
+    if places.system == "darwin":
+        return places.home / "Library" / "Application Support"
+    return Path(places.environment.get("XDG_CONFIG_HOME") or places.home / ".config")
 
 
 def recognise(document: Any) -> float:

@@ -1,17 +1,19 @@
-"""Tools of Cline's extension for editors and of its forks: read in their tasks, never written."""
+"""Tools that Cline's extension for editors and Roo Code, which began as a copy, say alike: read, never written."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from dragoman.dialects.base.default_words import text_of, unnumbered
-from dragoman.dialects.base.patch_text import read_patch
-from dragoman.dialects.base.spelling import Spelling, Spoken, means, native_only
+import msgspec
+
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_text import read_json
 
-from .entries import decoded
+from .default_words import text_of, unnumbered
+from .patch_text import read_patch
+from .spelling import Spelling, Spoken, means, native_only
 
 _REFUSED: tuple[tuple[re.Pattern[str], out.FailureKind], ...] = (
     (
@@ -229,10 +231,15 @@ class ReplaceInFile(InWords[op.EditFile]):
     diff: str = means("edits")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        edits = tuple(op.Edit(one["old"], one["new"], whole_lines=True) for one in _BLOCK.finditer(self.diff))
-        if not edits or not all(edit.old for edit in edits):
-            raise ValueError("diff: each block needs lines to look for, after `SEARCH`, and `=======` and `REPLACE`")
-        return (op.EditFile(_named(self.path, self.absolutePath), edits),)
+        return (op.EditFile(_named(self.path, self.absolutePath), edits_in(self.diff)),)
+
+
+def edits_in(diff: str) -> tuple[op.Edit, ...]:
+    """The replacements of whole lines that stand in blocks."""
+    edits = tuple(op.Edit(one["old"], one["new"], whole_lines=True) for one in _BLOCK.finditer(diff))
+    if not edits or not all(edit.old for edit in edits):
+        raise ValueError("diff: each block needs lines to look for, after `SEARCH`, and `=======` and `REPLACE`")
+    return edits
 
 
 class EditByText(InWords[op.EditFile | op.WriteFile]):
@@ -484,6 +491,14 @@ class GenerateImage(InWords[op.GenerateImage]):
     prompt: str = means()
     path: str | None = native_only("where it is saved")
     image: str | None = native_only("the image that is changed")
+
+
+def decoded(text: str) -> Any:
+    """The JSON a text is, or `None` when it is none."""
+    try:
+        return read_json(text)
+    except msgspec.DecodeError:
+        return None
 
 
 def _named(path: str | None, absolute: str | None) -> str:

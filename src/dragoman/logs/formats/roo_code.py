@@ -1,0 +1,62 @@
+"""Roo Code's tasks, from public source and samples: the two lists of Cline's extension, which it began as.
+
+What tells them from Cline's is the mode that the client names with its surroundings: a tag (`<slug>code</slug>`), in
+the first versions a word in lower case; Cline says "ACT MODE". Kilo's extension for editors began as a copy of Roo Code
+and keeps its tasks alike; its command line does not (`kilo`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragoman.logs.base.format import LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.listing import files_in
+
+from .parts.cline_task import SAID, SHOWN, TaskReader, kept_by_editors, recognise
+
+CLIENT = "roo_code"
+_EXTENSIONS = ("rooveterinaryinc.roo-cline", "kilocode.kilo-code")
+_MODE = re.compile(r"# Current Mode\\+n(?:<slug>|[a-z])")
+
+
+class RooCode(LogFormat):
+    """The format; see the module."""
+
+    name = CLIENT
+    dialect = CLIENT
+    captured = False
+    lacks = "tasks do not name the version that wrote them, nor the task that began them"
+
+    def recognise(self, sample: Sample) -> float:
+        if not isinstance(sample.document, list) or not recognise(sample.document):
+            return 0.0
+        says = sample.path.as_posix()
+        return 0.97 if any(one in says for one in _EXTENSIONS) or _names_mode(sample.document) else 0.0
+
+    def homes(self, places: Places) -> Iterator[Path]:
+        for extension in _EXTENSIONS:
+            yield from kept_by_editors(places, extension)
+
+    def files(self, home: Path) -> Iterator[Path]:
+        yield from sorted({self.whole(path) for path in files_in(home, f"*/{SAID}", f"*/{SHOWN}")})
+
+    def whole(self, path: Path) -> Path:
+        """What the user saw of a task is read with what was said, where that is there."""
+        said = path.with_name(SAID)
+        return said if path.name == SHOWN and said.is_file() else path
+
+    def beside(self, path: Path) -> Iterator[Path]:
+        if path.name == SAID:
+            yield path.with_name(SHOWN)
+
+    def reader(self, path: Path) -> LogReader:
+        return TaskReader(path, CLIENT)
+
+
+def _names_mode(document: list[object]) -> bool:
+    return _MODE.search(str(document[:12])) is not None
+
+
+FORMAT = RooCode()
