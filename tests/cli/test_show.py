@@ -178,6 +178,22 @@ def test_doctor_inspects_and_checks_one_file(reader: User) -> None:
     assert reader.types("doctor", "inspect", str(nothing)).code == 1
 
 
+@pytest.mark.parametrize(
+    "name, text, what",
+    [
+        ("t.txt", "user:\n<user_query>\nFix it.\n</user_query>\n", "an old transcript of Cursor, in plain text"),
+        ("k.jsonl", '{"version": "v1", "kind": "Prompt", "data": {}}\n', "a session of Kiro CLI"),
+        ("e.json", '{"executionId": "1", "actionId": "act", "chat": []}', "a session of Kiro's editor"),
+        ("c.json", '[{"role": "user", "parts": [{"text": "Go."}]}]', "a checkpoint of Gemini CLI"),
+        ("d.json", '{"history": [], "clientHistory": [], "toolCall": {}}', "a checkpoint of Gemini CLI"),
+    ],
+)
+def test_doctor_names_formats_that_are_known_and_not_read(reader: User, name: str, text: str, what: str) -> None:
+    reader.write(reader.here / "logs" / name, text)
+    for given in ("logs", f"logs/{name}"):
+        assert f"in no known format: {what}: known, not read\n" in reader.types("doctor", given).out
+
+
 def test_doctor_names_the_files_it_passes_over_and_checks_the_others(reader: User) -> None:
     known = CODEX.replace(b'"a_new_kind"', b'"token_count"')
     log = reader.write(reader.here / "logs/c-1.jsonl", known.decode())

@@ -22,6 +22,7 @@ _COMPRESSED: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03
 
 _BY_FIELDS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("a session of Kiro CLI", frozenset({"version", "kind", "data"})),
+    ("a session of Kiro's editor", frozenset({"executionId", "actionId", "chat"})),
     ("a checkpoint of Gemini CLI", frozenset({"role", "parts"})),
     ("a checkpoint of Gemini CLI", frozenset({"history", "clientHistory", "toolCall"})),
 )
