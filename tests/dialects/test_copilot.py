@@ -527,6 +527,10 @@ def test_a_page_that_was_fetched_and_pages_that_were_found() -> None:
             out.CommandOutcome(2, output="no"),
         ),
         (
+            *("1.0.20", "bash", {"command": "true", "description": ""}, "<exited with exit code 0>"),
+            out.CommandOutcome(0, output=""),
+        ),
+        (
             *("0.0.390", "read_bash", {"sessionId": "k", "delay": 1}),
             "1\n<command with sessionId: k is still running after 1 seconds. More.>",
             out.CommandOutcome(output="1", running=True, job="k"),

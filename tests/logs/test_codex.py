@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from dragoman.logs import FORMATS, Places, check_format, read, sessions_of
 from dragoman.logs.base.checkpoint import restored, stored
@@ -107,6 +108,18 @@ def test_an_item_without_a_type_is_a_message_of_its_role(tmp_path: Path) -> None
     path.write_text("".join(json.dumps(one) + "\n" for one in said))
     spoken = [one for one in read(path, "codex") if isinstance(one, UserSaid | ModelSaid)]
     assert [(type(one), one.text) for one in spoken] == [(UserSaid, "Go."), (ModelSaid, "Done.")]
+
+
+@pytest.mark.parametrize("role", ["tool", "critic", None, 7])
+@pytest.mark.parametrize("kind", ["message", None])
+def test_what_nobody_knows_who_said_is_said_by_nobody(tmp_path: Path, role: Any, kind: str | None) -> None:
+    payload = {"type": kind, "role": role, "content": [{"type": "text", "text": "Go."}]}
+    path = tmp_path / "rollout-1.jsonl"
+    path.write_text(json.dumps({"type": "response_item", "payload": payload}) + "\n")
+    assert [one.name for one in read(path, "codex") if isinstance(one, UnknownRecord)] == [
+        f"response_item/message/{role}"
+    ]
+    assert not any(isinstance(one, UserSaid | ModelSaid) for one in read(path, "codex"))
 
 
 def test_records_without_an_envelope_are_read(tmp_path: Path) -> None:

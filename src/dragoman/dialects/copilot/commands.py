@@ -57,6 +57,7 @@ _READ_ONLY: dict[str, Any] = {
         words(out.CommandOutcome, "<", _NAMED, " ", _STATE, ">", output="", _more=_MORE_SAID),
         # 0.0.390 to 1.0.55 name no shell where a command ended.
         words(out.CommandOutcome, "{output}\n<exited with exit code {exit_code}>", output=body(trim=True)),
+        words(out.CommandOutcome, "<exited with exit code {exit_code}>", output=""),
         words(out.CommandOutcome, "{output}\n<", *_IN_SESSION, output=body(trim=True), running=True, _more=_MORE_SAID),
         words(out.CommandOutcome, "<", *_IN_SESSION, output="", running=True, _more=_MORE_SAID),
         words(out.CommandOutcome, "<command started in background with sessionId: {job}>", running=True, output=""),

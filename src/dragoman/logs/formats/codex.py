@@ -57,6 +57,7 @@ _BY_CLIENT = (
 _NOTED_ITEMS = frozenset(
     {"ghost_snapshot", "additional_tools", "compaction", "compaction_summary", "context_compaction"}
 )
+_ROLES = frozenset({"user", "assistant", "developer", "system"})
 _DESCRIBING = ("originator", "source", "model_provider", "agent_nickname", "agent_role", "agent_path")
 """What a session's first record says of where it comes from, in a word each."""
 _OWN_COMMAND = re.compile(
@@ -270,8 +271,11 @@ class _Reader(LinesReader):
     def _item(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         kind = item.get("type")
         place.provider_id = as_text(item.get("id"))
-        if kind == "message" or (kind is None and isinstance(item.get("role"), str)):
-            yield from self._message(item, place)  # the Responses API takes a message without its type, too
+        if kind in ("message", None):  # the Responses API takes a message without its type, too
+            if item.get("role") in _ROLES:
+                yield from self._message(item, place)
+            else:  # nobody knows who said it
+                yield self.normaliser.unknown(place, f"response_item/{kind or 'message'}/{item.get('role')}")
         elif kind in _NOTED_ITEMS:
             yield self.normaliser.event(ev.ClientNoted, place, name=f"response_item/{kind}")
         elif kind == "agent_message":
