@@ -268,6 +268,18 @@ def test_a_build_that_is_killed_is_gone_on_with_and_reads_only_what_is_missing(r
     assert told["read"] + told["unchanged"] == told["inputs"]
 
 
+def test_processes_make_the_same_parts_however_long_their_answers_are(tmp_path: Path) -> None:
+    for number in range(900):  # what is said of so many logs is longer than a pipe holds
+        path = tmp_path / "logs" / f"{'folder' * 20}-{number}" / "s-1.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(CLAUDE.replace(b'"s-1"', b'"s-%d"' % number))
+    size = sum(path.stat().st_size for path in (tmp_path / "logs").rglob("*.jsonl"))
+    to, source = place_of(str(tmp_path / "two")), place_of(str(tmp_path / "logs"))
+    plan = planned(to, [source], labels=HERE, part_bytes=size // 2 + 1)
+    counts = built(plan, workers=2)
+    assert (len(plan.parts), counts.parts, counts.read) == (2, 2, 900)
+
+
 def test_dask_makes_the_same_parts(home: Path, tmp_path: Path) -> None:
     source = place_of(str(home))
     to = place_of(str(tmp_path / "dask"))

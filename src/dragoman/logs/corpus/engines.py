@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -68,7 +69,8 @@ def _by_processes(plan: Plan, workers: int) -> Iterator[Made]:
         for process in processes:
             for pipe in (process.stdin, process.stdout):
                 assert pipe is not None
-                pipe.close()
+                with suppress(BrokenPipeError):  # what was not sent is not needed any more
+                    pipe.close()
 
 
 def _started() -> subprocess.Popen[bytes]:
@@ -77,7 +79,6 @@ def _started() -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=dict(os.environ),
-        bufsize=0,
     )
 
 
@@ -97,8 +98,10 @@ def _fed(
             except queue.Empty:
                 break
             pickle.dump((order, part), process.stdin)
+            process.stdin.flush()
             answers.put(pickle.load(process.stdout))
     except (OSError, EOFError, pickle.UnpicklingError):
+        process.kill()  # one that cannot be understood would be waited for without end
         reason = f"a process that reads logs ended with status {process.wait()}"
         answers.put(LogError(f"{reason}; build again: the parts that were made are kept"))
 
