@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from dragoman.logs import read, recognise
+from dragoman.logs.base.format import _fitted_in_part, fitted
+from dragoman.logs.formats.parts.claude_records import Record
 from dragoman.model import (
     AnyEvent,
     DoneOutcome,
@@ -119,3 +121,12 @@ def test_a_stream_that_breaks_off_is_read_up_to_there(tmp_path: Path, end: int) 
     events, whole = printed(tmp_path, *GEMINI[:end]), printed(tmp_path, *GEMINI)
     kinds = {type(event) for event in events}
     assert kinds <= {type(event) for event in whole}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{}, {"uuid": 7}, {"message": {"content": 3}}, {"message": "said"}, {"isMeta": "yes", "unknown": [1]}],
+)
+def test_a_record_is_fitted_as_a_whole_as_it_is_field_by_field(odd: dict[str, Any]) -> None:
+    value = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "Go."}, **odd}
+    assert fitted(value, Record) == _fitted_in_part(value, Record)

@@ -12,6 +12,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -317,8 +318,8 @@ class LinesReader(LogReader):
             source = Source(path, begin + start, end + 1 - start)
             try:
                 value = decode(view[start:end])
-            except UNDECODABLE:
-                self._read(view[start:end], source, events)
+            except UNDECODABLE as error:
+                self._read_refused(view[start:end], source, error, events)
             else:
                 try:
                     add(value, source, events)
@@ -360,13 +361,22 @@ class LinesReader(LogReader):
         try:
             value = self.decode(line)
         except UNDECODABLE as error:
-            line = bytes(line)
-            if not line.strip():
-                return  # an empty line says nothing, and its place is known from its neighbours
-            value = _decoded_leniently(line)
-            if value is _NOTHING:
-                self._read_joined(line, source, str(error), events)
-                return
+            self._read_refused(line, source, error, events)
+        else:
+            self._add(value, source, events)
+
+    def _read_refused(self, line: bytes | memoryview, source: Source, error: Exception, events: list[AnyEvent]) -> None:
+        """A line that is no record of the usual shape, or not even JSON."""
+        line = bytes(line)
+        if not line.strip():
+            return  # an empty line says nothing, and its place is known from its neighbours
+        value = _decoded_otherwise(line, error)
+        if value is _NOTHING:
+            self._read_joined(line, source, str(error), events)
+        else:
+            self._add(value, source, events)
+
+    def _add(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
         try:
             self.add_record(value, source, events)
         except _UNEXPECTED as error:
@@ -410,6 +420,13 @@ def _fields(shape: type[msgspec.Struct]) -> tuple[FieldInfo, ...]:
 
 def fitted(value: dict[str, Any], shape: type[Shape]) -> Shape:
     """A record in the shape its kind usually has; what is of another type than there counts as not said."""
+    try:
+        return converted(value, shape)
+    except msgspec.ValidationError:
+        return _fitted_in_part(value, shape)
+
+
+def _fitted_in_part(value: dict[str, Any], shape: type[Shape]) -> Shape:
     said: dict[str, Any] = {}
     for field in _fields(shape):
         if field.encode_name not in value:
@@ -417,7 +434,7 @@ def fitted(value: dict[str, Any], shape: type[Shape]) -> Shape:
         given = value[field.encode_name]
         inner = [one for one in get_args(field.type) if isinstance(one, type) and issubclass(one, msgspec.Struct)]
         if inner and isinstance(given, dict):
-            said[field.name] = fitted(given, inner[0])
+            said[field.name] = _fitted_in_part(given, inner[0])
             continue
         try:
             said[field.name] = converted(given, field.type)
@@ -447,6 +464,14 @@ def _lengths_of_objects(line: bytes) -> Iterator[int]:
             return
         yield len(text[at:end].encode("utf-8", "surrogateescape"))
         at = end
+
+
+def _decoded_otherwise(line: bytes, error: Exception) -> Any:
+    """A line that was refused, as any JSON."""
+    if isinstance(error, msgspec.ValidationError):  # it is JSON, only in another shape
+        with suppress(*UNDECODABLE):
+            return _decode(line)
+    return _decoded_leniently(line)
 
 
 def _decoded_leniently(line: bytes) -> Any:
