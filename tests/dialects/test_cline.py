@@ -345,3 +345,73 @@ def test_changes_and_listings_in_words() -> None:
         out.DirectoryOutcome("p", (out.Entry("a", "directory"), out.Entry("b")), truncated=True),
     )
     assert understood("list_files", {"path": "p", "recursive": "true"}, "No files found.") == (out.PathsOutcome(()),)
+
+
+# ── the patch that models of OpenAI get ──────────────────────────────────────
+
+PATCH = "*** Begin Patch\n{}\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    "model, offered",
+    [
+        # 3.0.65 on loopback, with these names: the words count, not who serves the model.
+        ("gpt-5.5", "apply_patch"),
+        ("chatgpt-4o", "apply_patch"),
+        ("openai/gpt-oss-120b", "apply_patch"),
+        ("codex-mini-latest", "apply_patch"),
+        ("o3-mini", "editor"),
+        ("claude-sonnet-4-5", "editor"),
+        (None, "editor"),
+    ],
+)
+def test_models_of_openai_are_offered_a_patch_in_place_of_the_editor(model: str | None, offered: str) -> None:
+    names = {one.name for one in DIALECTS["cline"].at(family=model).definitions()}
+    assert names & {"apply_patch", "editor"} == {offered}
+
+
+@pytest.mark.parametrize(
+    "patch, result, changes",
+    [
+        ("*** Add File: n.txt\n+one", "n.txt", [("n.txt", "created", None)]),
+        ("*** Update File: a.txt\n@@\n-b\n+B", "a.txt", [("a.txt", "modified", None)]),
+        ("*** Delete File: d.txt", "d.txt: [deleted]", [("d.txt", "deleted", None)]),
+        (
+            "*** Add File: sub/e.txt\n+e\n*** Update File: a.txt\n@@\n-B\n+b\n*** Delete File: n.txt",
+            "sub/e.txt\na.txt\nn.txt: [deleted]",
+            [("sub/e.txt", "created", None), ("a.txt", "modified", None), ("n.txt", "deleted", None)],
+        ),
+        (
+            "*** Update File: b.txt\n*** Move to: c.txt\n@@\n-x\n+y",
+            "b.txt -> c.txt",
+            [("b.txt", "modified", None), ("b.txt", "moved", "c.txt")],
+        ),
+    ],
+)
+def test_a_patch_tells_what_it_did_to_each_file(
+    patch: str, result: str, changes: list[tuple[str, str, str | None]]
+) -> None:
+    asked = ("apply_patch", {"input": PATCH.format(patch)})
+    one = entry("apply_patch", f"Successfully applied patch to the following files:\n{result}")
+    outcomes = understood(*asked, one)
+    found = [change for outcome in outcomes if isinstance(outcome, out.ChangesOutcome) for change in outcome.changes]
+    assert {(change.path, change.kind, change.moved_to) for change in found} == {*changes}
+    assert told(*asked, *outcomes) == one
+
+
+@pytest.mark.parametrize(
+    "content, lines", [("z = 1", "+z = 1"), ("z = 1\n", "+z = 1\n+"), ("", "+"), ("a\n\n", "+a\n+\n+")]
+)
+def test_the_last_line_of_a_new_file_gets_no_end(content: str, lines: str) -> None:
+    written = op.WriteFile("n.py", content, overwrite=False)
+    (call,) = DIALECT.at(family="gpt-5.5").write_call("1", written)
+    assert call.arguments == {"input": PATCH.format(f"*** Add File: n.py\n{lines}")}
+    assert DIALECT.read_call(NativeCall("1", "apply_patch", call.arguments)).operations == (written,)
+
+
+def test_a_patch_that_does_not_fit_is_a_failure_of_all_it_would_do() -> None:
+    two = PATCH.format("*** Update File: a.txt\n@@\n-x\n+y\n*** Update File: missing.txt\n@@\n-q\n+r")
+    one = entry("apply_patch", "", "apply_patch failed: File not found: missing.txt")
+    outcomes = understood("apply_patch", {"input": two}, one)
+    assert outcomes == (out.Failure("failed", "File not found: missing.txt"),) * 2
+    assert told("apply_patch", {"input": two}, *outcomes) == one

@@ -7,7 +7,7 @@ from dragoman.dialects.base.dialect import Dialect, Steer
 from dragoman.dialects.base.mcp_names import McpNames
 from dragoman.model import operations as op
 
-from . import batch, team
+from . import batch, patch, team
 from .entries import FAILURES, ClineUnspelled
 
 OUTCOMES = "a team's joint report is the client's own"
@@ -20,6 +20,7 @@ DIALECT = Dialect(
         batch.RunCommands,
         batch.FetchWebContent,
         batch.Editor,
+        patch.ApplyPatch,
         batch.AskQuestion,
         team.SpawnAgent,
         team.TeamShutdownTeammate,
@@ -100,6 +101,7 @@ DIALECT = Dialect(
         Steer("team_list_outcomes", OUTCOMES),
     ),
     mcp=(McpNames("{server}__{tool}"), McpNames("mcp--{server}--{tool}")),
+    default_family="claude-sonnet-4-5",
     failures=FAILURES,
     unspelled=ClineUnspelled(),
     unspoken={

@@ -36,6 +36,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.edit_rules import EditRules
 
 from .entries import Entered
+from .patch import EDITING
 
 # ── reading files ────────────────────────────────────────────────────────────
 
@@ -121,6 +122,7 @@ class Editor(Entered[op.WriteFile | op.EditFile | op.InsertText]):
     """Create a file, replace a text that occurs exactly once in a file, or insert lines before a line of it."""
 
     native_name = "editor"
+    families = EDITING
     edit_rules = EDIT_RULES
     alone = True
     approximated = {

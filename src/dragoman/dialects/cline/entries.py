@@ -152,7 +152,7 @@ class Entered(Spelling[Spoken]):
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         """What each entry tells; a result of another shape says the same of each operation."""
-        entries = _entries(text_of(native.content))
+        entries = entries_of(text_of(native.content))
         if entries is None or len(entries) != len(operations):
             return tuple(understand(operation, native) for operation in operations)
         return tuple(
@@ -167,7 +167,8 @@ class Entered(Spelling[Spoken]):
         return self.to_outcome(operation, NativeResult(native.call_id, content))
 
 
-def _entries(text: str) -> list[Entry] | None:
+def entries_of(text: str) -> list[Entry] | None:
+    """The entries that a result is; `None` when it is something else."""
     told = decoded(text)
     try:
         return converted(told if isinstance(told, list) else [told], list[Entry])

@@ -133,18 +133,14 @@ _CLINE_PROVIDERS: Final = """\
   "modes": {},
   "providers": {
     "openai-compatible": {
-      "settings": {"provider": "openai-compatible", "model": "dragoman", "baseUrl": "{url}/v1"},
+      "settings": {"provider": "openai-compatible", "model": "{model}", "baseUrl": "{url}/v1"},
       "updatedAt": "1970-01-01T00:00:00.000Z",
       "tokenSource": "manual"
     }
   }
 }
 """
-"""The providers of Cline CLI 3.0.65, as its `auth` command writes them; the key is a variable of the process.
-
-It chooses its tools by the model's name (a patch in place of its editor for `gpt`), so it is told one that means
-nothing to it; the gateway answers every name it does not know with its default model.
-"""
+"""The providers of Cline CLI 3.0.65, as its `auth` command writes them; the key is a variable of the process."""
 
 
 def _cline(url: str, token: str, model: str) -> dict[str, str]:
@@ -182,7 +178,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "cline",
         "cline",
         _cline,
-        lambda url, token, model: ["-P", "openai-compatible", "-m", "dragoman"],
+        lambda url, token, model: ["-P", "openai-compatible", "-m", model],
         {"providers.json": _CLINE_PROVIDERS},
     ),
 }
