@@ -97,8 +97,8 @@ def with_id(payload: dict[str, Any], id: str) -> dict[str, Any]:
 
 
 def after_payload(client: str, folder: Path, command: str, result: str) -> dict[str, Any]:
-    """The payload with which a client tells that a command line ran. Cline's and Cursor's are from their source and
-    documentation."""
+    """The payload with which a client tells that a command line ran. Cline's is as 3.0.65 sent it; Cursor and Goose
+    were not run, and what their results are called is not known for certain."""
     asked = payload_of(client, folder, command)
     answered = {"stdout": result, "stderr": "", "interrupted": False, "isImage": False}
     changes: dict[str, dict[str, Any]] = {
@@ -115,7 +115,8 @@ def after_payload(client: str, folder: Path, command: str, result: str) -> dict[
         "goose": {"event": "PostToolUse", "tool_response": result},
     }
     if client == "cline":
-        asked["tool_result"] = {**asked.pop("tool_call"), "output": result}
+        told = [{"query": command, "result": result, "success": True}]
+        asked["tool_result"] = {**asked.pop("tool_call"), "output": told, "durationMs": 3}
     return {**asked, **changes[client]}
 
 
@@ -170,6 +171,6 @@ def spoken_payloads(client: str, folder: Path) -> dict[str, dict[str, Any]]:
         head = {"taskId": "1", "workspaceRoots": [str(folder)]}
         return {
             "UserPromptSubmit": {**head, "hookName": "UserPromptSubmit", "userPromptSubmit": {"prompt": "Do it."}},
-            "TaskComplete": {**head, "hookName": "agent_end"},
+            "TaskComplete": {**head, "hookName": "agent_end", "turn": {"outputText": "Done.", "status": "completed"}},
         }
     return {"prompt": {"plugin": "pi", "event": "prompt", "prompt": "Do it."}} if client == "pi" else {}

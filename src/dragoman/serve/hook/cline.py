@@ -60,7 +60,7 @@ class Cline(HookClient):
         return NativeCall(text_of(call, "id") or "", name, given)
 
     def returned(self, payload: Mapping[str, Any]) -> NativeResult | None:
-        """`output` or `error` of the command line, `result` of the extension (from its source, not run)."""
+        """`output` of the command line (3.0.65, run), `result` of the extension (from its documentation, not run)."""
         told = _first(payload, "tool_result", "postToolUse") or {}
         error = text_of(told, "error")
         given = told.get("output", told.get("result", error))
@@ -68,7 +68,9 @@ class Cline(HookClient):
         return None if given is None else NativeResult("", content, True if error else None)
 
     def text(self, payload: Mapping[str, Any], stage: Stage) -> str | None:
-        """The prompt, of the extension in an object of its own."""
+        """The prompt, of the extension in an object of its own; at the stop what was said last (3.0.65, run)."""
+        if stage == "stop":
+            return text_of(_first(payload, "turn") or {}, "outputText")
         inner = _first(payload, "userPromptSubmit") or {}
         return text_of(payload, "prompt") or text_of(inner, "prompt") if stage == "prompt" else None
 

@@ -54,8 +54,8 @@ class Cursor(HookClient):
             return NativeCall("", "Bash", {"command": command})
         if event == "beforeReadFile" and isinstance(path := payload.get("file_path"), str):
             return NativeCall("", "Read", {"file_path": path})
-        if event == "afterFileEdit" and isinstance(path := payload.get("file_path"), str):
-            return NativeCall("", "Write", {"file_path": path, "content": ""})
+        if event == "afterFileEdit":
+            return NativeCall("", "MultiEdit", {name: payload.get(name) for name in ("file_path", "edits")})
         name, given = payload.get("tool_name"), payload.get("tool_input")
         if isinstance(given, str):
             try:
@@ -69,7 +69,7 @@ class Cursor(HookClient):
         return NativeCall("", "Bash" if name == "Shell" else name, given)
 
     def returned(self, payload: Mapping[str, Any]) -> NativeResult | None:
-        """A text under a name for each event."""
+        """A text under a name for each event; none of them was run."""
         error = text_of(payload, "error_message")
         given = text_of(payload, "tool_output", "output", "result_json") or error
         return None if given is None else NativeResult("", given, True if error else None)
