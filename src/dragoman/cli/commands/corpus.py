@@ -82,8 +82,8 @@ def build(
 
     \b
     dragoman corpus build ~/corpus
-    dragoman corpus build --team search s3://company/corpus
-    dragoman corpus build --folders team/user s3://company/logs s3://company/corpus --workers 8
+    dragoman corpus build --team search s3://acme/corpus
+    dragoman corpus build --folders team/user s3://acme/logs s3://acme/corpus
     """
     from dragoman.logs import corpus
 
