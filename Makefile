@@ -28,8 +28,11 @@ demo: $(READY) ## show the main job at work, live (DEMO=quick: no model, no netw
 	@$(PYTHON) examples/demo.py
 
 ##@ Change it
-test: $(READY) ## run the tests (PYTEST="tests/tools -k name" to choose)
-	@$(CACHED) $(PYTHON) -m pytest -n 3 --dist worksteal $(PYTEST)
+test: $(READY) ## run the tests, but for the slow ones (PYTEST="tests/tools -k name" to choose among all)
+	@$(CACHED) $(PYTHON) -m pytest -n 3 --dist worksteal $(if $(PYTEST),$(PYTEST),-m "not slow")
+
+slow: $(READY) ## run the slow tests: laws over every pair, place or width, and real processes
+	@$(CACHED) $(PYTHON) -m pytest -n 3 --dist worksteal -m slow
 
 check: $(READY) ## format, lint, types, import contracts and tests (TESTS=no: without the tests)
 	@echo "== format" && $(PYTHON) -m ruff format --check --quiet .

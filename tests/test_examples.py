@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -31,6 +33,7 @@ def test_the_example_of_the_readme_runs() -> None:
     assert printed[1] == "['newest order 1 of Ada', 'newest order 2 of Ada']"
 
 
+@pytest.mark.slow
 def test_the_quick_demo_does_one_task_in_three_vocabularies_and_reads_the_session_back() -> None:
     shown = _run("examples/demo.py", DEMO="quick", COLUMNS="120")
     assert "recorded" in shown.splitlines()[0]
@@ -49,6 +52,7 @@ def test_the_quick_demo_does_one_task_in_three_vocabularies_and_reads_the_sessio
     ]
 
 
+@pytest.mark.slow
 def test_without_a_network_the_demo_says_so_and_does_the_quick_part(tmp_path: Path) -> None:
     nowhere = "http://127.0.0.1:9"
     servers = dict.fromkeys(("OLLAMA_BASE_URL", "LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL"), nowhere)

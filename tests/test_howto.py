@@ -176,6 +176,7 @@ def test_a_provider_is_a_row_and_a_line(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize("place", ["settings", "repository"])
+@pytest.mark.slow
 def test_the_provider_of_the_page_is_asked_at_its_address(checkout: Checkout, tmp_path: Path, place: str) -> None:
     source = checkout.root / "src" if place == "repository" else ROOT / "src"
     if place == "settings":
@@ -215,6 +216,7 @@ def test_an_operation_with_its_tool_is_two_files_and_the_dialects_that_say_it(ch
     assert [*spoken] == ["src/dragoman/dialects/acme.py"]
 
 
+@pytest.mark.slow
 def test_the_operation_of_the_page_holds_the_laws(checkout: Checkout) -> None:
     files = (
         *("tests/model/test_effects.py", "tests/tools/test_performing.py", "tests/laws/test_model_laws.py"),

@@ -101,6 +101,7 @@ async def cancelled_at(step: int, again: int, *, root: bool) -> bool:
 
 
 @pytest.mark.parametrize("again, root", [(1, False), (4, True)])
+@pytest.mark.slow
 async def test_whenever_it_is_cancelled_everybody_ends_once_and_gives_all_back(again: int, *, root: bool) -> None:
     step = 0
     while await cancelled_at(step, again, root=root):

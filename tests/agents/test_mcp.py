@@ -543,6 +543,7 @@ async def test_a_server_can_be_closed_while_it_opens() -> None:
         await opening
 
 
+@pytest.mark.slow
 async def test_a_server_that_will_not_go_is_made_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import mcp.client.stdio
 

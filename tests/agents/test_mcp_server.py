@@ -303,6 +303,7 @@ def hello(version: str) -> dict[str, Any]:
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
+@pytest.mark.slow
 def test_bare_pipes_get_an_answer_to_every_request_and_to_nothing_else(home: dict[str, str]) -> None:
     """The version is the client's, no notification is answered, and what is malformed does not end the server."""
     answers = exchanged(
@@ -368,6 +369,7 @@ async def over_http(home: dict[str, str], *flags: str, port: int = 0, **more: st
         await process.communicate()
 
 
+@pytest.mark.slow
 async def test_the_official_client_is_served_over_http(home: dict[str, str]) -> None:
     write(home, "a.txt", "ü" * 1000 + "\n")
     async with (
@@ -393,6 +395,7 @@ async def the_stranger_in_the_browser_is_turned_away(url: str) -> None:
         assert response.status == 403
 
 
+@pytest.mark.slow
 async def test_without_the_token_nobody_is_served(home: dict[str, str]) -> None:
     async with over_http(home, "--tools", "read", "--token-env", "KEY", KEY="sesame") as (url, _):
         with pytest.raises(BaseException) as refusal:  # noqa: PT011 - an error of the package, in groups
@@ -417,6 +420,7 @@ async def test_beyond_this_machine_a_token_is_needed() -> None:
         await served.serve_http("127.0.0.1", 0, token="")
 
 
+@pytest.mark.slow
 async def test_a_server_over_http_that_died_is_a_failure_until_it_is_back(home: dict[str, str]) -> None:
     write(home, "a.txt", "one\n")
 

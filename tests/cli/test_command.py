@@ -187,6 +187,7 @@ def test_a_reader_that_went_away_is_no_error(user: User) -> None:
         assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told(user: User) -> None:
     for words in (["config", "path"], ["config", "show"], ["config", "show", "--json"], ["tools", "--json"]):
         with open("/dev/full", "wb") as full:

@@ -364,6 +364,7 @@ def test_new_in_python_passes_the_check_but_for_what_is_left_to_do(user: User) -
 
 
 @pytest.mark.parametrize("language", ["--toml", "--python"])
+@pytest.mark.slow
 def test_new_from_the_tools_of_our_own_dialects_leaves_no_broken_law(user: User, language: str) -> None:
     suffix = ".py" if language == "--python" else ".toml"
     for name in ("gemini_cli", "pi"):

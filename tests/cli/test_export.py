@@ -45,6 +45,7 @@ def test_a_session_is_found_by_its_id_and_by_its_path(reader: User) -> None:
 
 
 @pytest.mark.parametrize("target", [name for name, one in TARGETS.items() if not one.is_folder])
+@pytest.mark.slow
 def test_every_target_goes_to_standard_output_and_to_a_file_alike(reader: User, target: str) -> None:
     said = reader.starts("export", "s-1", "--to", target)
     assert said.returncode == 0, said.stderr

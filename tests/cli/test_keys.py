@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 
+import pytest
+
 from dragoman import config
 from dragoman.cli.commands.models import _row
 
@@ -100,6 +102,7 @@ class Keyring(KeyringBackend):
 """
 
 
+@pytest.mark.slow
 async def test_a_key_goes_into_the_systems_keyring_where_there_is_one(user: User, tmp_path: Path) -> None:
     (tmp_path / "filering.py").write_text(BACKEND)
     ring = tmp_path / "ring.json"

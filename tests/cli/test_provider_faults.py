@@ -41,6 +41,7 @@ def cut(api: str) -> Raw:
 
 
 @pytest.mark.parametrize("api", ALL)
+@pytest.mark.slow
 async def test_a_pipe_gets_the_answer_once_however_often_it_broke_off(user: User, api: str) -> None:
     async with loopback(cut(api), ANSWER) as server:
         answer = await runs(user, None, "--model", MODELS[api], "hi", **reached(server.url))
@@ -134,6 +135,7 @@ PAGE = b"<!DOCTYPE html>\n<html><head>\n<title>502 Bad\n Gateway</title></head><
 
 
 @pytest.mark.parametrize("api", ALL)
+@pytest.mark.slow
 async def test_a_web_page_in_the_place_of_an_error_is_one_line(user: User, api: str) -> None:
     async with loopback(*[Raw(502, PAGE, content_type="text/html")] * 2) as server:
         answer = await runs(user, None, "--retries", "1", "--model", MODELS[api], "hi", **reached(server.url))

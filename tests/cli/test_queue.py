@@ -69,6 +69,7 @@ def test_what_is_wrong_is_said(user: User, words: list[str], message: str) -> No
 
 
 @pytest.mark.parametrize("store", ["", "sqlite:runs.db"])
+@pytest.mark.slow
 async def test_a_run_of_the_queue_waits_for_an_answer_and_continues(user: User, store: str) -> None:
     if store:
         user.settings(f'[store]\nurl = "{store}"\n')

@@ -503,6 +503,7 @@ async def test_what_a_provider_refuses_is_told_with_the_way_out(
     assert KEY not in answer.err
 
 
+@pytest.mark.slow
 async def test_without_a_network_it_says_so_after_trying_again(user: User) -> None:
     remote = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": CLOSED}
     far, near = await asyncio.gather(

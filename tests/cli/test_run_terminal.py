@@ -260,6 +260,7 @@ async def test_without_colour_nothing_is_coloured(user: User, environ: dict[str,
     assert "  +milk\n" in terminal.screen
 
 
+@pytest.mark.slow
 async def test_a_model_does_not_steer_the_terminal(user: User) -> None:
     evil = "\x1b]0;owned\x07\x9b31m\u202e"
     calls = (("c1", "Read", {"file_path": evil}), ("c2", "Bash", {"command": f"printf '{evil}'"}))

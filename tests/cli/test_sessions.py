@@ -37,6 +37,7 @@ def test_a_list_that_is_cut_says_of_how_many(reader: User) -> None:
     assert "are shown" not in reader.types("sessions").err
 
 
+@pytest.mark.slow
 def test_a_table_tears_no_id_name_or_number_at_any_width(reader: User) -> None:
     long = CLAUDE.replace(b'"s-1"', b'"0b6f9d1e-4a77"').replace(b"claude-x", b"claude-sonnet-4-5-20250929")
     reader.write(reader.home / ".claude/projects/-p/0b6f9d1e-4a77.jsonl", long.decode())

@@ -37,6 +37,7 @@ LONG = "Please look at every file of the inventory module – all of them – an
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120, 200])
+@pytest.mark.slow
 def test_a_transcript_fits_the_terminal_and_breaks_lines_at_words(user: User, columns: int) -> None:
     records = [json.loads(line) for line in CLAUDE.splitlines()]
     for record in records:

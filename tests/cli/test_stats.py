@@ -144,6 +144,7 @@ def counted_over_export(user: User, path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", SAMPLES)
+@pytest.mark.slow
 def test_every_count_is_what_duckdb_counts_over_the_export(user: User, format: str) -> None:
     for name, data in SAMPLES[format]:
         path = user.here / "logs" / format / name

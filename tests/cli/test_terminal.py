@@ -89,6 +89,7 @@ def test_what_a_plugin_is_called_is_never_markup(user: User) -> None:
     assert "[red]x[/red] :smile: [link=http://e]" in user.sees("plugins", columns=200).out
 
 
+@pytest.mark.slow
 def test_progress_is_shown_on_a_terminal_and_gone_afterwards(user: User) -> None:
     user.plugin("a.py", "TOOLS = {'a': 1, 'b': 2}\n")
     seen = user.sees("plugins")
@@ -110,6 +111,7 @@ def test_help_breaks_lines_between_words_at_every_width(user: User) -> None:
         assert joined[0] == joined[1] or columns < 60, "words are lost, torn apart or in another order"
 
 
+@pytest.mark.slow
 def test_the_demo_fits_the_terminal(user: User) -> None:
     demo = Path(__file__).parents[2] / "examples" / "demo.py"
     answers = user.sees_each(*((columns, {"DEMO": "quick"}, ()) for columns in WIDTHS), program=demo)

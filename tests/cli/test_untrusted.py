@@ -80,6 +80,7 @@ def strictest() -> dict[str, Any]:
 
 @pytest.mark.parametrize("file", SETTINGS)
 @pytest.mark.parametrize("key, field", list(known_settings()), ids=[key for key, _ in known_settings()])
+@pytest.mark.slow
 def test_no_hostile_value_of_a_setting_is_ever_in_force(
     user: User, traps: Traps, key: str, field: Any, file: str
 ) -> None:

@@ -87,6 +87,7 @@ def test_the_running_block_says_when_it_ends(reader: User) -> None:
     assert "ends in" in reader.types("usage", "blocks").err
 
 
+@pytest.mark.slow
 def test_tables_fit_the_terminal_and_break_no_name_and_no_number(reader: User) -> None:
     tries = [(width, name) for width in (60, 80, 120, 200) for name in ("daily", "blocks", "session")]
     screens = reader.sees_each(*((width, {"NO_COLOR": "1"}, ("usage", name)) for width, name in tries))

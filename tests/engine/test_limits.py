@@ -229,6 +229,7 @@ DRIPS: dict[str, Answers] = {
 
 @pytest.mark.parametrize("api", ALL)
 @pytest.mark.parametrize("name", DRIPS)
+@pytest.mark.slow
 async def test_a_connection_kept_open_without_content_has_an_end(api: str, name: str) -> None:
     error, server = await failed(DRIPS[name], api=api, times=Times(connect=5, read=5, content=0.2, total=None))
     assert (error.code, error.retryable, server.asked) == ("content_timeout", False, 1)

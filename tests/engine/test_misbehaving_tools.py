@@ -238,6 +238,7 @@ HANGING = {
 
 
 @pytest.mark.parametrize("hanging", list(HANGING))
+@pytest.mark.slow
 def test_a_tool_that_never_ends_is_given_up_and_the_process_can_end(hanging: str) -> None:
     program = PROGRAM.format(tool=HANGING[hanging])
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)

@@ -201,6 +201,7 @@ def test_packages_are_gone_on_with_at_the_first_that_is_missing(tmp_path: Path) 
     assert copied.asked == ["tiny-part2==1.0", "tiny-part3==1.0"]
 
 
+@pytest.mark.slow
 def test_pip_itself_gets_the_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels(tmp_path / "wheels")))

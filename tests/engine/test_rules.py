@@ -206,6 +206,7 @@ def test_no_pattern_makes_a_long_line_take_long(pattern: str, verdict_: Any) -> 
 @pytest.mark.parametrize(
     "part", ["a ", "'", ";", "(", "bash -c ", "bash -c '", "eval 'a b' ", "sudo ", "$(", "\\", "\n"]
 )
+@pytest.mark.slow
 def test_a_long_line_is_read_in_time_that_grows_with_it_and_no_faster(part: str) -> None:
     assert read_command_line(part * (100_000 // len(part))).candidates
 

@@ -108,6 +108,7 @@ def test_a_call_of_several_operations_needs_an_always_for_each() -> None:
 @pytest.mark.parametrize("tag", sorted(op.OPERATIONS))
 @examples(10)
 @given(data=st.data())
+@pytest.mark.slow
 def test_whatever_is_no_subject_limit_or_comment_must_be_the_same(tag: str, data: st.DataObject) -> None:
     kind = op.OPERATIONS[tag]
     one, other = data.draw(values(kind)), data.draw(values(kind))

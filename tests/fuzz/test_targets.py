@@ -19,6 +19,7 @@ CASES = 12
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.slow
 def test_every_target_holds_for_its_examples_and_its_first_cases(subject: str) -> None:
     for target in import_module(f"tests.fuzz.{subject}").TARGETS:
         for value in [*target.examples, *(target.case(SEED, number) for number in range(CASES))]:
@@ -84,6 +85,7 @@ def test_a_case_that_fails_is_told_with_its_number_and_fails_again_alone() -> No
         ("raise RecursionError", "RecursionError"),
     ],
 )
+@pytest.mark.slow
 def test_a_case_that_takes_too_much_or_ends_the_process_is_told(check: str, told: str) -> None:
     status, output = fuzz(check, CASE="3")
     assert status == 1

@@ -204,6 +204,7 @@ ODD_ONES: tuple[Any, ...] = (None, 5, "x", ["x", 1], {"x": {"x": ["x"]}})
 
 
 @pytest.mark.parametrize("format", AGENT_FORMATS)
+@pytest.mark.slow
 def test_any_one_wrong_value_is_an_agent_or_its_problems_with_their_lines(format: str) -> None:
     for *way, last in (place for place in places(VALID[format]) if place):
         for odd in ODD_ONES:

@@ -276,6 +276,7 @@ def test_a_stream_without_an_answer_is_no_answer(api: str, raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("api", ALL)
+@pytest.mark.slow
 def test_a_stream_cut_at_any_byte_is_whole_or_known_to_be_cut(api: str) -> None:
     for events, _ in STREAMS[api]:
         raw = as_bytes(events)

@@ -103,6 +103,7 @@ def written(encode: Any, request: Request) -> Any:
 @pytest.mark.parametrize("api", ALL)
 @examples(100)
 @given(st.data())
+@pytest.mark.slow
 def test_a_request_that_continues_another_is_written_as_if_it_were_alone(api: str, data: st.DataObject) -> None:
     items = conversation_of(24)
     odd = strange(api)
@@ -121,6 +122,7 @@ def test_a_request_that_continues_another_is_written_as_if_it_were_alone(api: st
 
 @pytest.mark.parametrize("api", ALL)
 @pytest.mark.parametrize("place", [2, 10, 44])
+@pytest.mark.slow
 def test_whatever_a_conversation_holds_at_its_beginning_or_end_it_is_written_as_if_it_were_alone(
     api: str, place: int
 ) -> None:

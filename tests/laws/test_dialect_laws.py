@@ -106,6 +106,7 @@ SPELLINGS_OF = {name: st.sampled_from(HELD[name].spellings) for name in NAMES}
 @pytest.mark.parametrize("name", NAMES)
 @examples(60)
 @given(data=st.data())
+@pytest.mark.slow
 def test_any_arguments_give_operations_or_a_typed_failure(name: str, data: st.DataObject) -> None:
     spelling = data.draw(SPELLINGS_OF[name])
     arguments = data.draw(_arguments(spelling) | JSON_OBJECT | TEXT)
@@ -133,6 +134,7 @@ def test_lines_up_to_the_last_one_asked_for_are_told_again_as_they_were(
 @pytest.mark.parametrize("tag", TAGS)
 @examples(60)
 @given(data=st.data())
+@pytest.mark.slow
 def test_what_a_result_tells_is_understood_again(tag: str, data: st.DataObject) -> None:
     operation = data.draw(_operations(*SPEAKERS[tag], tag=tag))
     outcome = data.draw(outcomes_of(operation))
@@ -154,6 +156,7 @@ def test_any_result_is_understood_as_something(name: str, data: st.DataObject) -
 @pytest.mark.parametrize("name", NAMES)
 @examples(60)
 @given(data=st.data())
+@pytest.mark.slow
 def test_a_result_is_read_the_same_by_whoever_heard_its_call(name: str, data: st.DataObject) -> None:
     spelling = data.draw(SPELLINGS_OF[name])
     asked = data.draw(_calls(spelling))
@@ -174,6 +177,7 @@ def test_a_failure_is_told_as_one(failure: Failure) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_the_samples_of_the_check_find_nothing(name: str) -> None:
     assert laws.check(HELD[name]) == []
 

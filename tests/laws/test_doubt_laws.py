@@ -93,6 +93,7 @@ def invented(name: str, call: Call, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", FROZEN)
+@pytest.mark.slow
 def test_a_foreign_result_is_not_read_as_more_than_it_says(name: str) -> None:
     wrong = [
         (call.native.name, text, found)

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -286,6 +287,7 @@ TestWorld.settings = examples(40, stateful_step_count=25, suppress_health_check=
 # ── killed ───────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_leaves_a_record_of_the_tree_so_far(tmp_path: Path) -> None:
     command, root = [sys.executable, "-m", "tests.agents.endless"], Path(__file__).parents[2]
     for moment in random.Random(11).sample(range(1, 160), 6):

@@ -52,6 +52,7 @@ def knobs() -> Knobs:
 @pytest.mark.parametrize(
     "field", [f"{one.__name__}.{name}" for one in (Limits, Features) for name in one.__struct_fields__]
 )
+@pytest.mark.slow
 def test_every_limit_and_feature_is_set_and_read(field: str) -> None:
     name = field.partition(".")[2]
     assert (name in knobs().set, name in knobs().read) == (True, True)

@@ -50,6 +50,7 @@ def test_a_sample_is_recognised_as_what_it_is_and_by_nobody_else_as_surely(forma
 @pytest.mark.parametrize("format", ALL)
 @few
 @given(cuts=st.lists(st.integers(0, 10**6), max_size=12))
+@pytest.mark.slow
 def test_a_log_cut_at_any_byte_gives_the_same_events(format: str, cuts: list[int], tmp_path: Path) -> None:
     for path, data in written(format, tmp_path):
         assert fed(format, path, data, cuts) == fed(format, path, data, [])
@@ -78,6 +79,7 @@ def test_every_event_points_at_bytes_of_its_file(format: str, tmp_path: Path) ->
 @pytest.mark.parametrize("format", ALL)
 @examples(60)
 @given(data=st.data())
+@pytest.mark.slow
 def test_any_bytes_are_read_without_an_exception(format: str, data: st.DataObject, tmp_path: Path) -> None:
     path, whole = written(format, tmp_path)[0]
     begin = data.draw(st.integers(0, len(whole)))
@@ -103,6 +105,7 @@ def test_sessions_hold_every_call_once(format: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ALL)
+@pytest.mark.slow
 def test_what_a_plugin_is_held_to_holds_for_our_own(format: str, tmp_path: Path) -> None:
     for path, _ in written(format, tmp_path):
         assert check_format(FORMATS[format], path) == []

@@ -27,6 +27,7 @@ UNIONS = {
 @pytest.mark.parametrize("name", STRUCTS)
 @examples(25)
 @given(data=st.data())
+@pytest.mark.slow
 def test_a_value_written_as_json_and_read_back_is_equal(name: str, data: st.DataObject) -> None:
     struct = STRUCTS[name]
     value = data.draw(values(struct))

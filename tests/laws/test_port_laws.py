@@ -73,6 +73,7 @@ def again(done: Ported, tmp: Path) -> Conversation:
 @pytest.mark.parametrize("to", targets())
 @settings(max_examples=25)
 @given(data=conversations())
+@pytest.mark.slow
 def test_everything_said_arrives_and_every_call_is_of_an_offered_tool_with_one_result(
     to: str, data: tuple[str, Conversation], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

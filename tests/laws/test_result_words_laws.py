@@ -120,6 +120,7 @@ def _imitates(template: Template, item: Any) -> bool:
 @pytest.mark.parametrize("results, template, asked", TEMPLATES)
 @examples(40, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
+@pytest.mark.slow
 def test_what_a_template_writes_it_reads_again(
     results: Results, template: Template, asked: type[op.Operation], data: st.DataObject
 ) -> None:
@@ -141,6 +142,7 @@ def test_what_a_template_writes_it_reads_again(
 @pytest.mark.parametrize("results, template, asked", TEMPLATES)
 @examples(20)
 @given(data=st.data())
+@pytest.mark.slow
 def test_any_text_is_read_as_an_outcome_that_is_written_so_or_stays_text(
     results: Results, template: Template, asked: type[op.Operation], data: st.DataObject
 ) -> None:

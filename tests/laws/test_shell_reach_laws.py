@@ -9,6 +9,7 @@ import tempfile
 from glob import escape
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from dragoman.engine.shell_reach import Reach, can_match, is_certain, reach_of
@@ -152,6 +153,7 @@ def _covered(path: str, reach: Reach, verbs: tuple[str, ...]) -> bool:
 @example('X=n; cat .e["n"]v; cat .e[$X]v; X="[n"; cat .e$X]v')
 @example("X=a; X=.env & cat $X; cd sub & cat c; cd sub; cat $PWD/c; _=a; : .env; cat $_; local X=b.py; cat $X")
 @example("false && cat() { :; }; cat .env; touch() { :; }; echo b | xargs touch; touch b; mkdir -p y; cp -r y z")
+@pytest.mark.slow
 def test_nothing_runs_in_bash_that_the_bound_of_its_line_does_not_have(line: str) -> None:
     top, folder = _scratch()
     try:

@@ -47,6 +47,7 @@ def _meant(translated: Translated) -> tuple[Operation, ...]:
 @pytest.mark.parametrize("there, back", PAIRS)
 @examples(6)
 @given(data=st.data())
+@pytest.mark.slow
 def test_there_and_back_a_call_means_the_same_but_for_what_is_reported_as_lost(
     there: str, back: str, data: st.DataObject
 ) -> None:
@@ -78,6 +79,7 @@ def test_there_and_back_a_call_means_the_same_but_for_what_is_reported_as_lost(
 @pytest.mark.parametrize("there, back", PAIRS)
 @examples(6)
 @given(data=st.data())
+@pytest.mark.slow
 def test_every_call_gets_one_result_under_its_id_and_theirs_become_one_again(
     there: str, back: str, data: st.DataObject
 ) -> None:

@@ -75,6 +75,7 @@ def of_sample(format: str, folder: Path) -> Callable[[], Iterator[AnyEvent]]:
 
 
 @pytest.mark.parametrize("format", SAMPLES)
+@pytest.mark.slow
 def test_every_target_takes_every_format_with_every_strategy_and_gives_the_same_twice(
     tmp_path: Path, format: str
 ) -> None:
@@ -104,6 +105,7 @@ POINTING = {"file", "source_offset", "source_length", "source_row"}
 
 
 @pytest.mark.parametrize("format", ["claude_code", "gemini_cli", "opencode"])
+@pytest.mark.slow
 def test_the_tables_are_those_a_query_gives_but_for_where_they_point(tmp_path: Path, format: str) -> None:
     events = of_sample(format, tmp_path)
     write_as(Chosen(events), "parquet", tmp_path / "tables")

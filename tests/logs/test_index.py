@@ -387,6 +387,7 @@ def test_many_processes_may_open_a_new_one_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [1])
+@pytest.mark.slow
 def test_killed_at_ten_random_points_with_two_updates_at_once_the_next_run_is_right(
     seed: int, tmp_path: Path, place: Path
 ) -> None:

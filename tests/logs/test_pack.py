@@ -78,6 +78,7 @@ def test_what_was_logged_cannot_become_markdown(tmp_path: Path) -> None:
 
 
 @given(strategies.text(max_size=200))
+@pytest.mark.slow
 def test_inline_text_is_one_printable_line_and_a_fence_holds_any_text(text: str) -> None:
     line = inline(text)
     assert "\n" not in line

@@ -232,6 +232,7 @@ def test_sql_reaches_neither_files_nor_the_network_nor_our_own_variables(query: 
         ),
     ],
 )
+@pytest.mark.slow
 def test_a_statement_that_reaches_a_limit_is_ended_and_says_which(
     query: Query, limits: SqlLimits, sql: str, limit: tuple[str, float]
 ) -> None:

@@ -120,6 +120,7 @@ def write_planted(folder: Path) -> Path:
 
 @pytest.mark.parametrize("target", FILES)
 @pytest.mark.parametrize("strategy", [None, "raw", "clean", "reasoning"])
+@pytest.mark.slow
 def test_no_planted_secret_survives_in_any_target(tmp_path: Path, target: str, strategy: Any) -> None:
     path = write_planted(tmp_path)
     before = exported(path, target, strategy, None).decode()

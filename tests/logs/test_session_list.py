@@ -75,6 +75,7 @@ def changes(draw: random.Random, folder: Path, line: Callable[..., dict[str, Any
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.slow
 def test_the_list_is_what_all_sessions_put_together_are(seed: int, home: Path) -> None:
     draw = random.Random(seed)
     folder = home / ".claude" / "projects" / "p"

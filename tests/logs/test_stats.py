@@ -78,6 +78,7 @@ def counted_by(by: str) -> str:
 
 
 @pytest.mark.parametrize("by", BY)
+@pytest.mark.slow
 def test_calls_failures_and_durations_are_what_sql_counts(home: Path, by: Any) -> None:
     query = Query(paths=[home])
     name = SQL[by].format("calls")
@@ -101,6 +102,7 @@ def test_calls_failures_and_durations_are_what_sql_counts(home: Path, by: Any) -
 
 
 @pytest.mark.parametrize("by", ["client", "model", "project", "session", "day", "block"])
+@pytest.mark.slow
 def test_tokens_and_cost_are_what_sql_adds_up(home: Path, by: Any) -> None:
     query = Query(paths=[home])
     sums = ", ".join(f"sum({name}) FILTER (NOT repeated)" for name in (f"usage.{one}" for one in COUNTS))

@@ -173,6 +173,7 @@ def test_a_log_that_grows_line_by_line_gives_the_rows_of_the_whole(format: str, 
 @pytest.mark.parametrize("format", ALL)
 @some
 @given(cuts=st.lists(st.integers(0, 10**6), min_size=1, max_size=5))
+@pytest.mark.slow
 def test_a_log_that_grows_by_any_bytes_gives_the_rows_of_the_whole(
     format: str, cuts: list[int], tmp_path: Path
 ) -> None:

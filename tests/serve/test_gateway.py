@@ -115,6 +115,7 @@ def turns(api: str) -> list[Turn]:
 @pytest.mark.parametrize("dialect", sorted(CLIENTS))
 @pytest.mark.parametrize("api", sorted(WORDS))
 @pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.slow
 async def test_a_client_does_what_a_model_says_in_its_own_words(
     api: str, dialect: str, stream: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +176,7 @@ def written(folder: Path) -> dict[str, str]:
     return {file.name: file.read_text() for file in folder.rglob("*") if file.is_file()}
 
 
+@pytest.mark.slow
 async def test_signatures_come_back_to_the_model_after_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,6 +271,7 @@ async def test_an_error_of_the_model_is_told_in_the_clients_api(
 
 
 @pytest.mark.parametrize("upstream_api", sorted(UPSTREAM))
+@pytest.mark.slow
 async def test_a_stream_that_breaks_off_after_any_event_never_looks_like_a_normal_end(
     upstream_api: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -604,6 +607,7 @@ async def test_a_picture_is_not_counted_by_its_bytes(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "api, count", [("anthropic_messages", {"input_tokens": 4321}), ("gemini_generate", {"totalTokens": 4321})]
 )
+@pytest.mark.slow
 async def test_tokens_are_counted_by_the_models_own_provider(
     api: str, count: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -179,6 +179,7 @@ ORDINARY = (
 
 
 @pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.slow
 def test_what_is_forbidden_is_stopped_in_every_client_and_what_is_ordinary_passes(
     client: str, folder: Path, rules: Rules
 ) -> None:

@@ -52,6 +52,7 @@ def files(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 @pytest.mark.parametrize("there", [None, "", "{}", COMMENTED])
 @pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.slow
 def test_a_line_is_put_in_once_and_taken_out_to_the_byte(client: str, there: str | None, home: Path) -> None:
     speaks = client_named(client)
     kept = home / "kept"
@@ -150,6 +151,7 @@ values = st.recursive(
 
 
 @given(st.dictionaries(st.text(), values), st.sampled_from([None, 2]))
+@pytest.mark.slow
 def test_an_entry_is_added_to_any_json_and_removed_from_it(there: dict[str, object], indent: int | None) -> None:
     there.pop("hooks", None)
     text = json.dumps(there, indent=indent)

@@ -172,6 +172,7 @@ def hostile(value: Any, kept: tuple[str, ...] = ("type", "role", "timestamp", *N
 
 @pytest.mark.parametrize("kept", [("type", "role", "timestamp", *NAMES), ("type", "role", "timestamp")])
 @pytest.mark.parametrize("sample", [CLAUDE, CODEX])
+@pytest.mark.slow
 async def test_hostile_text_in_every_field_of_a_log_stays_text(
     tmp_path: Path, sample: bytes, kept: tuple[str, ...]
 ) -> None:

@@ -123,6 +123,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize("handles", [True, False])
+@pytest.mark.slow
 def test_no_spelling_of_a_path_leads_out(tmp_path: Path, handles: bool) -> None:
     with surrounded(tmp_path, handles=handles) as (workspace, _):
         workspace.write("bait", b"bait")

@@ -60,6 +60,7 @@ LARGE_TEXTS = {
 
 
 @pytest.mark.parametrize("text", LARGE_TEXTS)
+@pytest.mark.slow
 def test_a_large_file_is_read_as_one_that_is_held(tmp_path: Path, text: str) -> None:
     (tmp_path / "f").write_bytes(LARGE_TEXTS[text])
     disk, memory = DiskWorkspace(tmp_path), MemoryWorkspace({"f": LARGE_TEXTS[text]})

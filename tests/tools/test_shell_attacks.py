@@ -83,6 +83,7 @@ async def test_a_command_has_the_mask_and_the_limits_of_the_moment(bench: Bench)
 
 
 @pytest.mark.parametrize("daemon", DAEMONS.values(), ids=DAEMONS)
+@pytest.mark.slow
 async def test_no_daemon_outlives_its_call(bench: Bench, daemon: str) -> None:
     with Held(bench.pipe()) as held:
         # The pipe is read for as long as the daemon has not opened it, so that it is there when the call ends.

@@ -442,6 +442,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 @pytest.mark.parametrize("format", ["markdown", "text"])
+@pytest.mark.slow
 async def test_a_page_built_to_break_its_reader_is_read(name: str, format: str) -> None:
     async with serving({"/": BOMBS[name]}) as site, Web(allow=[site.place]) as web:
         page = await page_of(web, site.url(), format=format, limit=100_000_000)
