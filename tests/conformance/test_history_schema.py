@@ -57,4 +57,6 @@ def test_logs_from_the_wild_are_checked_and_only_tools_of_nobody_are_new() -> No
         ("gemini_cli", "search"),
         ("pi", "read_file"),
     }
-    assert all(one.source is not None and one.count >= 1 for one in report.drifts)
+    of_all_replies = ("without_tokens", "without_calls")
+    assert all(one.source is not None or one.kind in of_all_replies for one in report.drifts)
+    assert all(one.count >= 1 for one in report.drifts)

@@ -39,7 +39,12 @@ NOT_RUN = {
 """Lines that begin so are not run here, and why."""
 MOST_NOT_RUN = 14
 
-UNTIL = {"dragoman watch": "Ctrl-C", "dragoman view": "Ctrl-C", "dragoman mcp serve --http": "/mcp"}
+UNTIL = {
+    "dragoman watch": "Ctrl-C",
+    "dragoman view": "Ctrl-C",
+    "dragoman mcp serve --http": "/mcp",
+    "dragoman hook serve": "Listening at",
+}
 """Lines that go on until Ctrl-C, and a word they say once they are ready."""
 
 LATER = "dragoman run --resume last"

@@ -141,7 +141,7 @@ async def test_workers_that_are_killed_repeat_no_effect_and_lose_none(
                         assert queue.retry(entry.id)
                     while len(workers.all) < 2:
                         workers.start()
-                    await asyncio.sleep(chance.uniform(2, 8))
+                    await asyncio.sleep(chance.uniform(1, 4))
                     if workers.killed >= kills:
                         continue
                     both = chance.random() < 0.2
