@@ -6,6 +6,7 @@ import pytest
 
 from dragoman.dialects import DIALECTS
 from dragoman.dialects.translation import Lost, Translation, as_text, respoken
+from dragoman.errors import Unspeakable
 from dragoman.model import (
     AgentReport,
     AgentsOutcome,
@@ -60,6 +61,10 @@ def test_only_what_is_offered_is_said_and_another_tool_that_is_says_it() -> None
 def test_a_tool_that_this_version_no_longer_offers_is_said_only_where_it_is_offered() -> None:
     listing = ("list_directory", {"dir_path": "src"})
     newest = CLAUDE.at("2.1.325")
+    # The client refuses a tool that it does not have any more (2.1.325).
+    with pytest.raises(Unspeakable, match=r"no tool of 2\.1\.325 says it"):
+        newest.write_call("1", op.ListDirectory("src"))
+    assert [call.name for call in CLAUDE.at("1.0.88").write_call("1", op.ListDirectory("src"))] == ["LS"]
     assert said(Translation(GEMINI, newest, offered=["Read", "Glob"]), *listing) == []
     assert [name for _, name, _ in said(Translation(GEMINI, newest, offered=["LS"]), *listing)] == ["LS"]
 

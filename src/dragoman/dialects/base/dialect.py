@@ -248,8 +248,7 @@ class Dialect:
 
     def speaks(self, operation: type[op.Operation], *, executed_by: ExecutedBy | None = None) -> bool:
         """Whether an offered tool can say this operation; with `executed_by`, one that is run there."""
-        spellings = self._by_operation.get(operation, ())
-        offered = [one for one in spellings if self.offers(one) and one.read_only is None]
+        offered = [one for one in self._by_operation.get(operation, ()) if self.offers(one) and one.read_only is None]
         return any(one.only_by_id is None and run_by(one, executed_by) for one in offered)
 
     def word_for(self, operation: type[op.Operation]) -> AnySpelling | None:
@@ -538,8 +537,8 @@ class Dialect:
     def write_call(self, id: str, operation: op.Operation) -> tuple[NativeCall, ...]:
         """The operation said in this vocabulary, in as many calls as it takes.
 
-        Of several tools that can say it, the first that says this value without loss does. A tool that
-        the provider runs, or that is no longer offered, says only what no other can.
+        Of several tools that can say it, the first that says this value without loss does. A tool that the provider
+        runs says only what no other can, and so does, where no version is named, one that is no longer offered.
         """
         said = self._say(operation)
         if said is None:
@@ -590,7 +589,9 @@ class Dialect:
         # What is run here is not said to have been run by the provider, though its tool might say it more exactly.
         here = tuple(one for one in offered if one.executed_by is ExecutedBy.CLIENT)
         there = tuple(one for one in offered if one not in here)
-        older = tuple(one for one in spellings if one not in offered)
+        older = () if self.version and self._only is None else tuple(one for one in spellings if one not in offered)
+        if spellings and not (offered or older):
+            raise Unspeakable(self.name, tag_of(operation), f"no tool of {self.version} says it")
         return tuple(group for group in (here, there, older) if group)
 
     def _write_otherwise(self, id: str, operation: op.Operation) -> NativeCall:
