@@ -1,7 +1,7 @@
 """Where logs and corpora are: a folder of this machine, or object storage (S3, Google Cloud Storage, Azure).
 
-Rules: an object is written whole or not at all, and `put_new` never replaces one: of several writers one is told that
-it was first. Keys and addresses of services come from the environment of the process alone (`AWS_ACCESS_KEY_ID`, …).
+Rules: writing an object is atomic, and `put_new` never overwrites one: if several writers try, it returns true for only
+one of them. Keys and addresses of services come from the environment of the process alone (`AWS_ACCESS_KEY_ID`, …).
 """
 
 from __future__ import annotations

@@ -507,7 +507,7 @@ def _of_other_kinds(form: Form, place: str) -> list[str]:
 def _lost(form: Form, place: str, counted: Counted) -> Iterator[Difference]:
     """How objects that do not say of which kind they are differ from the kind that is most like them.
 
-    The field that says so is gone, or holds no word; other fields that are new are told with it.
+    Their kind field is missing or is not a string; other new fields are reported too.
     """
     here, objects, source = counted.fields[place], counted.objects[place], counted.first[place]
     others = _of_other_kinds(form, place)
