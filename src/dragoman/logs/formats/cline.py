@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs.base.format import EitherReader, LogFormat, LogReader, Places, Sample
+from dragoman.logs.base.format import EitherReader, LogReader, Places, Sample
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.listing import files_below, files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
@@ -26,8 +26,7 @@ from dragoman.model.json_values import as_integer, as_object, as_objects, as_tex
 
 from .parts.cline_stream import StreamReader, is_printed
 from .parts.cline_task import (
-    SAID,
-    SHOWN,
+    TaskFormat,
     TaskReader,
     TaskStreamReader,
     is_printed_task,
@@ -53,7 +52,7 @@ _WRAPPED = re.compile(r'<user_input mode="([^"]*)">(.*)</user_input>', re.DOTALL
 _SAID_IN_PIECES = frozenset({"text", "image"})
 
 
-class Cline(LogFormat):
+class Cline(TaskFormat):
     """The format; see the module."""
 
     name = CLIENT
@@ -83,21 +82,12 @@ class Cline(LogFormat):
         yield from kept_by_editors(places, _EXTENSION)
 
     def files(self, home: Path) -> Iterator[Path]:
-        yield from sorted({self.whole(path) for path in files_in(home, f"*/{SAID}", f"*/{SHOWN}")})
+        yield from super().files(home)
         for folder in sorted({path.parent for path in files_below(home, _MESSAGES_NAME)}):
             about = folder / f"{folder.name}.json"
             if about.is_file():
                 yield about
             yield from files_in(folder, _MESSAGES_NAME)
-
-    def whole(self, path: Path) -> Path:
-        """What the user saw of a task is read with what was said, where that is there."""
-        said = path.with_name(SAID)
-        return said if path.name == SHOWN and said.is_file() else path
-
-    def beside(self, path: Path) -> Iterator[Path]:
-        if path.name == SAID:
-            yield path.with_name(SHOWN)
 
     def reader(self, path: Path) -> LogReader:
         return _Either(path)

@@ -11,17 +11,16 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman.logs.base.format import LogFormat, LogReader, Places, Sample
-from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.format import LogReader, Places, Sample
 
-from .parts.cline_task import SAID, SHOWN, TaskReader, kept_by_editors, recognise
+from .parts.cline_task import TaskFormat, TaskReader, kept_by_editors, recognise
 
 CLIENT = "roo_code"
 _EXTENSIONS = ("rooveterinaryinc.roo-cline", "kilocode.kilo-code")
 _MODE = re.compile(r"# Current Mode\\+n(?:<slug>|[a-z])")
 
 
-class RooCode(LogFormat):
+class RooCode(TaskFormat):
     """The format; see the module."""
 
     name = CLIENT
@@ -38,18 +37,6 @@ class RooCode(LogFormat):
     def homes(self, places: Places) -> Iterator[Path]:
         for extension in _EXTENSIONS:
             yield from kept_by_editors(places, extension)
-
-    def files(self, home: Path) -> Iterator[Path]:
-        yield from sorted({self.whole(path) for path in files_in(home, f"*/{SAID}", f"*/{SHOWN}")})
-
-    def whole(self, path: Path) -> Path:
-        """What the user saw of a task is read with what was said, where that is there."""
-        said = path.with_name(SAID)
-        return said if path.name == SHOWN and said.is_file() else path
-
-    def beside(self, path: Path) -> Iterator[Path]:
-        if path.name == SAID:
-            yield path.with_name(SHOWN)
 
     def reader(self, path: Path) -> LogReader:
         return TaskReader(path, CLIENT)

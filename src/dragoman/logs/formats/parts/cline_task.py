@@ -17,8 +17,9 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.logs.base.format import Gathered, LinesReader, Places, decoded
+from dragoman.logs.base.format import Gathered, LinesReader, LogFormat, Places, decoded
 from dragoman.logs.base.json_ranges import pieces_of
+from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import CallMcpTool, FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_text import read_json
@@ -93,6 +94,22 @@ _WORDS: Final = frozenset({"completion_result", "reasoning", "text", *_OF_USER})
 """What the user saw that is words of somebody's."""
 _OF_SERVER: Final = "0mcp0"
 """Stands in a name between a key of a server's, which changes from run to run, and the name of its tool."""
+
+
+class TaskFormat(LogFormat):
+    """A format whose tasks are folders with the two lists."""
+
+    def files(self, home: Path) -> Iterator[Path]:
+        yield from sorted({self.whole(path) for path in files_in(home, f"*/{SAID}", f"*/{SHOWN}")})
+
+    def whole(self, path: Path) -> Path:
+        """What the user saw of a task is read with what was said, where that is there."""
+        said = path.with_name(SAID)
+        return said if path.name == SHOWN and said.is_file() else path
+
+    def beside(self, path: Path) -> Iterator[Path]:
+        if path.name == SAID:
+            yield path.with_name(SHOWN)
 
 
 def kept_by_editors(places: Places, extension: str) -> Iterator[Path]:
