@@ -135,6 +135,26 @@ async def test_tools_stand_in_the_instructions_and_in_the_schema_and_nowhere_els
     assert 1024 in body.values()  # the most it may say, under whichever name the server takes it
 
 
+async def test_objects_in_a_list_are_shown_with_what_they_need_in_words_that_decoding_takes() -> None:
+    pair = {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "integer"}], "items": False, "maxItems": 2}
+    edit = {
+        "type": "object",
+        "properties": {"old": {"type": "string"}, "lines": pair, "all": {"type": "boolean", "default": False}},
+        "required": ["old", "lines"],
+    }
+    parameters = {"type": "object", "properties": {"edits": {"type": "array", "items": edit}}, "required": ["edits"]}
+    definition = FunctionDefinition("edit", "Edits.", parameters)
+    taken = {"type": "array", "prefixItems": pair["prefixItems"], "maxItems": 2}
+    needed = {"old": {"type": "string"}, "lines": taken}
+    for optional, shown in ((False, needed), (True, {**needed, "all": {"type": "boolean"}})):
+        async with model(Turn('{"call": "edit", "arguments": {"edits": []}}'), optional=optional) as (engine, server):
+            await engine.ask(asking(definition, choice=ToolChoice("required")))
+        body = server.requests[0].body
+        (call,) = body["json_schema"]["oneOf"]
+        assert call["properties"]["arguments"]["properties"]["edits"]["items"]["properties"] == shown
+        assert f"- edit(edits=[{{{', '.join(shown)}}}]): Edits" in body["messages"][0]["content"]
+
+
 async def test_examples_of_plans_name_tools_that_are_offered() -> None:
     def takes(name: str, *needed: str) -> FunctionDefinition:
         schema = {"type": "object", "properties": {one: {"type": "string"} for one in needed}, "required": [*needed]}

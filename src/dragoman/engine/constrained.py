@@ -199,7 +199,7 @@ class ConstrainedEngine:
         hidden = self._hidden(definition)
         schema = definition.parameters
         shown = {name: one for name, one in schema.get("properties", {}).items() if name not in hidden}
-        needed: dict[str, Any] = _decodable({**schema, "type": "object", "properties": shown})
+        needed: dict[str, Any] = _decodable({**schema, "type": "object", "properties": shown}, optional=self.optional)
         return needed
 
     def _hidden(self, definition: Offered) -> tuple[str, ...]:
@@ -246,7 +246,7 @@ class ConstrainedEngine:
         """A tool in one line: its name, its parameters, and the first words about it."""
         about = _FIRST_WORDS.split(definition.description.strip(), maxsplit=1)[0].rstrip(".")
         arguments = self._arguments(definition)
-        shown = [f"{name}{_choices(one)}" for name, one in arguments.get("properties", {}).items()]
+        shown = [f"{name}{_shape(one)}" for name, one in arguments.get("properties", {}).items()]
         return f"- {name_of(definition)}({', '.join(shown) or 'text'}): {about}"
 
 
@@ -278,24 +278,41 @@ def _branch(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _decodable(schema: Any) -> Any:
+def _decodable(schema: Any, *, optional: bool) -> Any:
+    """A schema that llama.cpp can hold decoding to; below the parameters, too, with what is needed alone."""
     if isinstance(schema, list):
-        return [_decodable(one) for one in schema]
+        return [_decodable(one, optional=optional) for one in schema]
     if not isinstance(schema, dict):
         return schema
     kept = {}
-    for word, value in schema.items():
+    for word, value in (schema if optional else _needed(schema)).items():
         if word in ("properties", "$defs", "definitions") and isinstance(value, dict):
-            kept[word] = {name: _decodable(one) for name, one in value.items()}
+            kept[word] = {name: _decodable(one, optional=optional) for name, one in value.items()}
         elif word in ("enum", "const", "required"):
             kept[word] = value
+        elif word == "items" and value is False:
+            # llama.cpp (xllamacpp 2026.4) refuses what is no object; `prefixItems` and `maxItems` say the same.
+            continue
         elif word not in _UNREAD:
-            kept[word] = _decodable(value)
+            kept[word] = _decodable(value, optional=optional)
     return kept
 
 
-def _choices(schema: Mapping[str, Any]) -> str:
-    return "=" + "|".join(str(value) for value in schema["enum"]) if "enum" in schema else ""
+def _needed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an object without what may be left out; of one that needs nothing, all of it."""
+    if not schema.get("required") or not isinstance(schema.get("properties"), dict):
+        return schema
+    needed = {name: one for name, one in schema["properties"].items() if name in schema["required"]}
+    return {**schema, "properties": needed}
+
+
+def _shape(schema: Mapping[str, Any]) -> str:
+    """What is shown of a parameter behind its name: its choices, or the names in the objects of a list."""
+    if "enum" in schema:
+        return "=" + "|".join(str(value) for value in schema["enum"])
+    items = schema.get("items")
+    names = items.get("properties") if isinstance(items, dict) else None
+    return f"=[{{{', '.join(names)}}}]" if names else ""
 
 
 def _json(value: Any) -> str:
