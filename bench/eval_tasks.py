@@ -100,7 +100,9 @@ def list_folder(chance: random.Random, name: str) -> Task:
     prompt = chance.choice(
         ("List the folder {}.", "Which files are directly in {}?", "List what is in the directory {}.")
     )
-    return one_call(name, prompt.format(folder), {"type": "list_directory", "path": folder}, files)
+    whole = {"type": "list_directory", "path": folder}
+    by_prefix = {"type": "list_directory", "prefix": {"one_of": [folder, f"{folder}/"]}}
+    return one_call(name, prompt.format(folder), {"one_of": [whole, by_prefix]}, files)
 
 
 def search(chance: random.Random, name: str) -> Task:

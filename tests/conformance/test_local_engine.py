@@ -12,7 +12,8 @@ from typing import Literal
 
 import pytest
 
-from dragoman.engine import Orchestrator, ToolPolicy
+from dragoman.dialects import DIALECTS
+from dragoman.engine import Facade, Orchestrator, ToolPolicy
 from dragoman.engine.models import LocalEngine, engine_for
 from dragoman.engine.models.local import idle_cores
 from dragoman.errors import ConfigError, EngineError
@@ -21,16 +22,20 @@ from dragoman.model import (
     CallFinished,
     Finished,
     FinishReason,
+    FreeformDefinition,
     FunctionDefinition,
+    ProviderDefinition,
     Request,
     TextChunk,
     ToolChoice,
     UsageArrived,
     user,
 )
-from dragoman.tools import tool
+from dragoman.registry import TOOLS
+from dragoman.tools import Toolset, tool
 from tests.conformance.tiny_model import write_tiny_model
 
+FILE_TOOLS = ("read_file", "write_file", "edit_file", "list_directory", "find_files", "search_text", "run_command")
 PICK = FunctionDefinition(
     "pick",
     "Picks a colour.",
@@ -55,7 +60,7 @@ async def engine(model_file: Path) -> AsyncIterator[LocalEngine]:
     await local.close()
 
 
-def asking(*definitions: FunctionDefinition, **more: object) -> Request:
+def asking(*definitions: FunctionDefinition | FreeformDefinition, **more: object) -> Request:
     settings = {"max_output_tokens": 200, **more}
     return Request("tiny", (user("hello"),), definitions=definitions, **settings)  # type: ignore[arg-type]
 
@@ -68,6 +73,36 @@ async def test_text_streams_and_is_counted(engine: LocalEngine) -> None:
     assert (whole.provenance.provider, whole.provenance.model) == ("local", "tiny")
     assert "".join(chunk.text for chunk in chunks if isinstance(chunk, TextChunk)) == whole.text
     assert [chunk.usage for chunk in chunks if isinstance(chunk, UsageArrived)][-1] == streamed.usage
+
+
+@pytest.fixture
+async def several(model_file: Path) -> AsyncIterator[LocalEngine]:
+    local = LocalEngine(model_file, threads=1, context=16384)
+    local.conversations = 2
+    yield local
+    await local.close()
+
+
+@pytest.mark.parametrize("optional", [False, True])
+async def test_decoding_can_be_held_to_the_tools_of_every_vocabulary(several: LocalEngine, optional: bool) -> None:
+    several.optional = optional
+    finished = {}
+    for dialect in DIALECTS:
+        facade = Facade(DIALECTS[dialect], Toolset([TOOLS[name] for name in FILE_TOOLS]))
+        offered = [one for one in facade.definitions if not isinstance(one, ProviderDefinition)]
+        request = asking(*offered, choice=ToolChoice("required"), max_output_tokens=1)
+        finished[dialect] = (await several.ask(request)).finish
+    assert finished == dict.fromkeys(DIALECTS, FinishReason.LENGTH)
+
+
+async def test_conversations_at_the_same_time_do_not_disturb_each_other(several: LocalEngine) -> None:
+    requests = [
+        Request("tiny", (user(text),), definitions=(PICK,), choice=ToolChoice("required"), max_output_tokens=200)
+        for text in ("hello", "goodbye", "hello")
+    ]
+    first, second, third = await asyncio.gather(*map(several.ask, requests))
+    assert first.calls[0].arguments == third.calls[0].arguments
+    assert {first.calls[0].name, second.calls[0].name} == {"pick"}
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from dragoman.model import (
     NativeCall,
     ReadFile,
     Reply,
+    TextPart,
     ToolCalled,
     operations as op,
 )
@@ -85,6 +87,52 @@ async def test_what_was_tried_is_not_tried_again_but_what_a_provider_spoilt_is(t
     assert more[0].digest != first[0].digest
 
 
+class Asked:
+    """Answers at once or never; notes what it was asked, and how many at the same time."""
+
+    def __init__(self, *, together: int, fails: str = "") -> None:
+        self.inner = ScriptedEngine([])
+        self.together, self.fails = asyncio.Barrier(together), fails
+        self.prompts: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    async def ask(self, request: Any, observe: Any = None) -> Reply:
+        self.prompts.append(request.conversation[-1].text)
+        if self.fails and self.fails in self.prompts[-1]:
+            raise RuntimeError("broken")
+        await self.together.wait()
+        return Reply((TextPart("Done."),), FinishReason.STOP)
+
+
+@pytest.mark.parametrize("arms, at_once", [(2, 4), (2, 2), (4, 2), (1, 3)])
+async def test_attempts_at_the_same_time_are_all_made_and_reported_in_order(
+    tmp_path: Path, arms: int, at_once: int
+) -> None:
+    tasks = tuple(Task(f"t{number}", f"Do {number}.", Expected(answer="done")) for number in range(6))
+    suite = Suite("several", tasks, vocabularies=("plain", "codex", "gemini_cli", "claude_code")[:arms])
+    engine = Asked(together=at_once)  # no attempt ends before as many as that were begun
+    attempts = await evaluate(suite, tmp_path, models=["m"], at_once=at_once, engines=lambda name: (engine, name))
+    assert [(one.task, one.vocabulary) for one in attempts] == [(t.name, v) for t in tasks for v in suite.vocabularies]
+    assert all(one.done for one in attempts)
+    assert (len(read_attempts(tmp_path)), len(engine.prompts)) == (6 * arms, 6 * arms)
+
+
+async def test_a_fault_in_one_attempt_ends_those_at_the_same_time(tmp_path: Path) -> None:
+    tasks = tuple(Task(f"t{number}", f"Do {number}.", Expected(answer="done")) for number in range(4))
+    engine = Asked(together=3, fails="Do 1.")
+    with pytest.raises(RuntimeError, match="broken"):
+        await evaluate(
+            Suite("several", tasks, vocabularies=("plain",)),
+            tmp_path,
+            models=["m"],
+            at_once=2,
+            engines=lambda name: (engine, name),
+        )
+    assert (engine.prompts, read_attempts(tmp_path)) == (["Do 0.", "Do 1."], {})
+
+
 async def test_a_line_that_was_half_written_is_tried_again_and_a_broken_one_is_reported(tmp_path: Path) -> None:
     await evaluate(SUITE, tmp_path, models=["m"], engines=scripted(READ, RIGHT, "Done.", WRONG, "Done."))
     results = tmp_path / "attempts.jsonl"
@@ -106,6 +154,7 @@ async def test_a_line_that_was_half_written_is_tried_again_and_a_broken_one_is_r
         (Expected(command="echo no; exit 3"), "`echo no; exit 3` exits with 3: no"),
         (Expected(calls=({"type": "read_file", "path": "a.txt"},)), None),
         (Expected(calls=({"type": "read_file", "path": {"one_of": ["b.txt", "a.txt"]}},), only_calls=True), None),
+        (Expected(calls=({"one_of": [{"type": "find_files"}, {"type": "read_file", "path": "a.txt"}]},)), None),
         (
             Expected(calls=({"type": "read_file", "path": "b.txt"},)),
             'no call means {"type":"read_file","path":"b.txt"}; made: {"type":"read_file","path":"a.txt"}',
@@ -237,6 +286,7 @@ async def test_each_kind_of_task_can_be_done_in_each_vocabulary(vocabulary: str,
 
 
 def _operation(wanted: dict[str, Any]) -> op.Operation:
+    wanted = wanted.get("one_of", [wanted])[0]
     plain = {
         key: value["one_of"][0] if isinstance(value, dict) and "one_of" in value else value
         for key, value in wanted.items()

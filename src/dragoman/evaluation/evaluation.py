@@ -2,15 +2,18 @@
 
 Rule: an attempt is written down as soon as it ended, so an evaluation that was interrupted continues where it was. Task
 by task, every vocabulary is tried before the next task: what is there at any time compares them on the same tasks.
+Attempts at the same time are in different vocabularies as far as possible, and those of one vocabulary follow one
+another: a provider, or a model in this process, need not read the definitions of its tools again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +22,10 @@ import msgspec
 
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.engine import Approval, Engine, Orchestrator, RunResult, ToolPolicy
-from dragoman.engine.models import configured_sandbox, dialect_of, engine_for
+from dragoman.engine.models import LocalEngine, configured_sandbox, dialect_of, engine_for
 from dragoman.errors import ConfigError, EngineError, LogError, writing
 from dragoman.logs import Recorder
-from dragoman.model import AnyEvent, Failure, ToolCalled, ToolReturned, operations as op
+from dragoman.model import AnyEvent, Failure, ToolCalled, ToolChoice, ToolReturned, operations as op
 from dragoman.registry import TOOLS
 from dragoman.tools import DiskWorkspace, Tool, Toolset
 
@@ -90,6 +93,7 @@ async def evaluate(
     seeds: Sequence[int] = (),
     judge: str | None = None,
     commands: bool = False,
+    at_once: int = 1,
     engines: Engines | None = None,
     configuration: Configuration | None = None,
     report: Callable[[Attempt], None] | None = None,
@@ -99,7 +103,8 @@ async def evaluate(
     Results and records are kept in `folder`; attempts that are there already are not made again, except those that
     ended in an error of the provider. A vocabulary is a `Dialect`, a name, or `own` for the model's own; a mapping
     gives each of them the name it has in the results. `commands` allows what leaves the scratch workspace: commands
-    of models and of tasks, and the web. `report` gets each new attempt.
+    of models and of tasks, and the web. `at_once` is how many attempts are made at the same time. `report` gets each
+    new attempt.
     """
     place = Path(folder)
     names = tuple(models) or suite.models
@@ -113,28 +118,51 @@ async def evaluate(
         (place / "records").mkdir(parents=True, exist_ok=True)
     known = read_attempts(place)
     asked = engines or (lambda name: engine_for(name, configuration=configuration))
-    found: list[Attempt] = []
+    found: dict[tuple[int, int], Attempt] = {}
     async with AsyncExitStack() as stack:
-        opened = {name: _opened(stack, asked(name)) for name in dict.fromkeys(names)}
-        judging = None if judge is None else _judge(*_opened(stack, asked(judge)))
+        opened = {name: _opened(stack, asked(name), at_once, optional=suite.optional) for name in dict.fromkeys(names)}
+        judging = None if judge is None else _judge(*_opened(stack, asked(judge), at_once, optional=False))
         labelled = _labelled(vocabularies or suite.vocabularies)
         arms = [(name, label, seed) for name in opened for label in labelled for seed in (seeds or suite.seeds)]
-        for task in suite.tasks:
-            for name, label, seed in arms:
-                engine, plain_name = opened[name]
-                dialect = _dialect(labelled[label], plain_name)
-                before = known.get((task.name, task.digest, name, label, seed))
-                if before is not None and before.done is not None:
-                    found.append(before)
-                    continue
-                one = _Trial(suite, task, name, label, seed, place, commands, configuration)
-                attempt = await one.made(engine, plain_name, dialect, judging)
-                with writing(place / RESULTS), (place / RESULTS).open("ab") as file:
-                    file.write(msgspec.json.encode(attempt) + b"\n")
-                found.append(attempt)
-                if report is not None:
-                    report(attempt)
-    return found
+
+        async def tried(task_number: int, arm_number: int) -> None:
+            task, (name, label, seed) = suite.tasks[task_number], arms[arm_number]
+            before = known.get((task.name, task.digest, name, label, seed))
+            if before is not None and before.done is not None:
+                found[task_number, arm_number] = before
+                return
+            engine, plain_name = opened[name]
+            one = _Trial(suite, task, name, label, seed, place, commands, configuration)
+            attempt = await one.made(engine, plain_name, _dialect(labelled[label], plain_name), judging)
+            with writing(place / RESULTS), (place / RESULTS).open("ab") as file:
+                file.write(msgspec.json.encode(attempt) + b"\n")
+            found[task_number, arm_number] = attempt
+            if report is not None:
+                report(attempt)
+
+        await _in_lanes(len(suite.tasks), len(arms), at_once, tried)
+    return [found[place] for place in sorted(found)]
+
+
+async def _in_lanes(tasks: int, arms: int, at_once: int, tried: Callable[[int, int], Awaitable[None]]) -> None:
+    """Tries every task in every arm, in lanes side by side: a lane has arms of its own, as far as there are enough."""
+    lanes: list[list[tuple[int, int]]] = [[] for _ in range(at_once)]
+    wide = max(1, at_once // arms)
+    for task in range(tasks):
+        for arm in range(arms):
+            lanes[(arm * wide + task % wide) % at_once].append((task, arm))
+
+    async def follow(lane: list[tuple[int, int]]) -> None:
+        for task, arm in lane:
+            await tried(task, arm)
+
+    running = [asyncio.ensure_future(follow(lane)) for lane in lanes]
+    try:
+        await asyncio.gather(*running)
+    finally:
+        for one in running:
+            one.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def read_attempts(folder: Path) -> dict[tuple[str, str, str, str, int], Attempt]:
@@ -157,7 +185,9 @@ def read_attempts(folder: Path) -> dict[tuple[str, str, str, str, int], Attempt]
     return found
 
 
-def _opened(stack: AsyncExitStack, made: tuple[Engine, str]) -> tuple[Engine, str]:
+def _opened(stack: AsyncExitStack, made: tuple[Engine, str], at_once: int, *, optional: bool) -> tuple[Engine, str]:
+    if isinstance(made[0], LocalEngine):
+        made[0].conversations, made[0].optional = at_once, optional
     close = getattr(made[0], "close", None)
     if close is not None:
         stack.push_async_callback(close)
@@ -276,6 +306,7 @@ class _Trial(msgspec.Struct):
                 timeout=suite.timeout,
                 approval=() if self.commands else kinds,
                 default="allow" if self.commands else "deny",
+                choice=ToolChoice(suite.tool_choice),
             ),
             model_name=name,
             configuration=self.configuration,

@@ -103,6 +103,8 @@ def _relative(path: str, folder: Path) -> str:
 
 
 def _fits(pattern: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+    if set(pattern) == {"one_of"}:
+        return any(_fits(one, made) for one in pattern["one_of"])
     return all(_equal(value, made.get(key)) for key, value in pattern.items())
 
 

@@ -9,7 +9,7 @@ import hashlib
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -37,7 +37,7 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """Whether every other file must be as it was, and no file may be added."""
     calls: tuple[dict[str, Any], ...] = ()
     """Operations that were asked for, in this order. The fields that are given must be equal; `{"one_of": [...]}`
-    allows several values."""
+    allows several values of a field, or several operations."""
     only_calls: bool = False
     """Whether no other operation may be asked for."""
     command: str = ""
@@ -80,6 +80,10 @@ class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     timeout: float = 60.0
     """Seconds that a command of a task may take."""
     temperature: float | None = None
+    tool_choice: Literal["auto", "required"] = "auto"
+    """Whether a model may answer without a call."""
+    optional: bool = False
+    """Whether a model in this process (`local`) is shown the parameters that may be left out, as every other one is."""
 
 
 def load_suite(path: str | os.PathLike[str]) -> Suite:

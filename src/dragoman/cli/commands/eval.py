@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 @click.option("--against", metavar="NAME", help="The vocabulary to compare with. Default: the first one.")
 @click.option("--judge", metavar="MODEL", help="The model that judges answers by a rubric.")
 @click.option(
+    "--jobs", "at_once", type=click.IntRange(min=1), default=1, show_default=True, help="Attempts at the same time."
+)
+@click.option(
     "--to",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
@@ -54,6 +57,7 @@ def command(
     limit: int | None,
     against: str | None,
     judge: str | None,
+    at_once: int,
     folder: Path | None,
     yes: bool,
     sandbox: str | None,
@@ -97,6 +101,7 @@ def command(
             seeds=seeds,
             judge=judge,
             commands=yes,
+            at_once=at_once,
             engines=lambda name: engine_for(name, configuration=configuration, vouched=name in own),
             configuration=configuration,
             report=report,

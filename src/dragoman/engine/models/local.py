@@ -79,6 +79,9 @@ class LocalEngine(ConstrainedEngine):
         self.progress: Progress | None = None
         self._known = ""
         """The instructions it has in mind."""
+        self.conversations = 1
+        """How many conversations it has at the same time; set it before the first question. Each has a context of its
+        own. Read together, they take about half the processor time. Instructions are kept on the disk only for one."""
         self.threads = threads or idle_cores()
         self._server: Any = None
         self._loading = asyncio.Lock()
@@ -87,7 +90,7 @@ class LocalEngine(ConstrainedEngine):
         async with self._loading:
             if self._server is None:
                 await self._load()
-            if self._prompts is not None:
+            if self._prompts is not None and self.conversations == 1:
                 await self._instructed(request, self._prompts)
         return await super().ask(request, observe)
 
@@ -112,7 +115,13 @@ class LocalEngine(ConstrainedEngine):
             with suppress(OSError):  # where nothing can be kept, it is read anew each time
                 prompts.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._server = await asyncio.to_thread(
-            _started, path, key, threads=self.threads, context=self._context, prompts=prompts
+            _started,
+            path,
+            key,
+            threads=self.threads,
+            context=self._context,
+            prompts=prompts,
+            conversations=self.conversations,
         )
         self._path = path
         # Silence is no fault here: on a slow machine a long prompt takes minutes before the first word.
@@ -261,7 +270,7 @@ def _ended(last: list[Any]) -> None:
     last.clear()
 
 
-def _started(path: Path, key: str, *, threads: int, context: int, prompts: Path | None) -> Any:
+def _started(path: Path, key: str, *, threads: int, context: int, prompts: Path | None, conversations: int) -> Any:
     """A llama.cpp server that has loaded the file."""
     try:
         with _patient_threads():
@@ -274,11 +283,11 @@ def _started(path: Path, key: str, *, threads: int, context: int, prompts: Path 
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)
     parameters.model_alias = {path.stem}
-    parameters.n_ctx, parameters.n_parallel = context, 1
+    parameters.n_ctx, parameters.n_parallel = context * conversations, conversations
     parameters.n_batch = parameters.n_ubatch = _PIECE
     if prompts is not None:
         parameters.slot_save_path = f"{prompts}{os.sep}"
-    parameters.cache_ram_mib = 0  # the one conversation there is stays in the slot itself
+    parameters.cache_ram_mib = 0  # a conversation stays in its slot
     parameters.warmup = False
     parameters.hostnames, parameters.port, parameters.api_keys = ["127.0.0.1"], 0, [key]
     parameters.ui, parameters.verbosity = False, 0
