@@ -97,7 +97,7 @@ def written(encode: Any, request: Request) -> Any:
         encoded = encode(request)
     except DefinitionError as error:
         return error.problems
-    return encoded.to_bytes(), encoded.body, encoded.path, encoded.headers, encoded.report, encoded.lowering
+    return encoded.to_bytes(), encoded.path, encoded.headers, encoded.report, encoded.lowering
 
 
 @pytest.mark.parametrize("api", ALL)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Steps as Steps,
         Vector as Vector,
     )
+    from .base.message_reader import MessageReader as MessageReader
     from .base.offered_calls import found_tools as found_tools
     from .base.partial import PartialJson as PartialJson
     from .base.serving import Asked as Asked, ServerSide as ServerSide, StreamWriter as StreamWriter, written as written
@@ -48,6 +49,10 @@ def __getattr__(name: str) -> Any:
         from .base import endpoints
 
         return getattr(endpoints, name)
+    if name == "MessageReader":
+        from .base.message_reader import MessageReader
+
+        return MessageReader
     if name == "found_tools":
         from .base.offered_calls import found_tools
 

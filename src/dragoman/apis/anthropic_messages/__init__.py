@@ -19,6 +19,7 @@ from .replies import read_error, read_reply, read_usage, read_usual_usage
 
 if TYPE_CHECKING:
     from dragoman.apis.base.endpoints import Endpoints
+    from dragoman.apis.base.message_reader import MessageReader
     from dragoman.apis.base.serving import ServerSide
 
 
@@ -42,10 +43,17 @@ class AnthropicMessages(Api):
 
         return MessageStream()
 
-    def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
+    def read_request(
+        self, body: dict[str, Any], *, model: str | None = None, read: MessageReader | None = None
+    ) -> Request:
         from .reading import read_request
 
-        return read_request(body, model or "", self.family)
+        return read_request(body, model or "", self.family, read)
+
+    def message_reader(self, body: dict[str, Any], *, model: str | None = None) -> MessageReader:
+        from .reading import Reader
+
+        return Reader()
 
     def read_usage_json(self, usage: bytes | msgspec.Raw) -> Usage | None:
         try:

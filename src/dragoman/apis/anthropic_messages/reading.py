@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dragoman.apis.base.message_reader import MessageReader
 from dragoman.errors import EngineError
 from dragoman.model import request as req
 from dragoman.model.conversation import AnyPart, CallPart, Message, Metadata, Provenance, ResultPart, Role, TextPart
@@ -17,15 +18,17 @@ from .families import NAME, Family
 from .settings import read_choice, write_thinking_setting
 
 
-def read_request(body: Any, model: str, family_of: Callable[[str], Family]) -> req.Request:
-    """A request body."""
+def read_request(
+    body: Any, model: str, family_of: Callable[[str], Family], read: MessageReader | None = None
+) -> req.Request:
+    """A request body, whose messages `read` may have."""
     if not isinstance(body, dict):
         raise EngineError(f"a {type(body).__name__} is no request of this API: an object was expected")
     options = dict(body)
     said = options.get("model")
     if isinstance(said, str):
         model = options.pop("model")
-    conversation = _conversation(options)
+    conversation = _conversation(options, read)
     definitions = _definitions(options)
     choice, parallel = _choice(options, definitions)
     most = _pop(options, "max_tokens", int)
@@ -90,7 +93,7 @@ def _take_from(options: dict[str, Any], key: str, name: str) -> None:
 # ── conversation ─────────────────────────────────────────────────────────────
 
 
-def _conversation(options: dict[str, Any]) -> tuple[Message, ...]:
+def _conversation(options: dict[str, Any], read: MessageReader | None) -> tuple[Message, ...]:
     conversation: list[Message] = []
     system = options.get("system")
     if isinstance(system, str) and system:
@@ -100,13 +103,27 @@ def _conversation(options: dict[str, Any]) -> tuple[Message, ...]:
     elif system in ("", []):
         del options["system"]
     messages = options.get("messages")
-    if isinstance(messages, list) and all(map(_is_message, messages)):
-        for message in map(_message, options.pop("messages")):
-            if conversation and _is_one_turn(conversation[-1], message):
-                both = conversation.pop()
-                message = Message("assistant", both.parts + message.parts, message.provenance)
-            conversation.append(message)
-    return tuple(conversation)
+    if read is None and isinstance(messages, list):
+        read = Reader()
+        if all(map(read.take, messages)):
+            del options["messages"]
+        else:
+            read = None
+    return (*conversation, *(() if read is None else read.ended()))
+
+
+class Reader(MessageReader):
+    """Reads messages; several of the model's in a row, after a call, are one."""
+
+    def take(self, message: Any) -> bool:
+        if not _is_message(message):
+            return False
+        read = _message(message)
+        if self.messages and _is_one_turn(self.messages[-1], read):
+            both = self.messages.pop()
+            read = Message("assistant", both.parts + read.parts, read.provenance)
+        self.messages.append(read)
+        return True
 
 
 def _is_one_turn(before: Message, message: Message) -> bool:

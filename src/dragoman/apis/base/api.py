@@ -32,6 +32,7 @@ from .sse import Event, EventSplitter, EventTooLong
 if TYPE_CHECKING:
     from .continued import Continued
     from .endpoints import Endpoints
+    from .message_reader import MessageReader
     from .partial import PartialJson
     from .serving import ServerSide
 
@@ -69,8 +70,13 @@ class Api(abc.ABC):
         """A decoder for one streamed response."""
 
     @abc.abstractmethod
-    def read_request(self, body: dict[str, Any], *, model: str | None = None) -> req.Request:
-        """A recorded request; `model` where the protocol names it in the URL. Unknown keys are `provider_options`."""
+    def read_request(
+        self, body: dict[str, Any], *, model: str | None = None, read: MessageReader | None = None
+    ) -> req.Request:
+        """A recorded request; `model` where the protocol names it in the URL. Unknown keys are `provider_options`.
+
+        `read` has taken the messages already (`message_reader`), which `body` then does not have.
+        """
 
     @abc.abstractmethod
     def error(self, status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
@@ -100,6 +106,10 @@ class Api(abc.ABC):
     def server(self) -> ServerSide:
         """What a server of this protocol answers; loaded when it is first asked for."""
         raise DefinitionError(f"the API {self.name!r}", ["it has no server's side: `server` is not written"])
+
+    def message_reader(self, body: dict[str, Any], *, model: str | None = None) -> MessageReader:
+        """What reads the messages of a request one by one; `body` is the request, with or without them."""
+        raise DefinitionError(f"the API {self.name!r}", ["it has no server's side: `message_reader` is not written"])
 
     def endpoints(self) -> Endpoints:
         """What this protocol offers beside conversations; loaded when it is first asked for."""

@@ -34,7 +34,8 @@ class _Written(msgspec.Struct, frozen=True):
     items: Conversation
     head: list[Any]
     """What the items before the first turn of the model are written as."""
-    written: list[Any]
+    written: list[msgspec.Raw]
+    """The messages of all items, as the bytes that are sent."""
     headers: dict[str, str]
     ids: frozenset[str]
 
@@ -87,26 +88,29 @@ class Continued:
         encoded = self._plain(msgspec.structs.replace(bare, conversation=head))
         if encoded is None:
             return None
-        written = encoded.body[self._field]
-        return _Written(bare, head, written, written, encoded.headers, _ids(head))
+        messages = encoded.body[self._field]
+        written = _as_bytes(messages)
+        return None if written is None else _Written(bare, head, messages, written, encoded.headers, _ids(head))
 
     def _extended(self, known: _Written, items: Conversation, begin: int) -> _Written | None:
         encoded = self._plain(msgspec.structs.replace(known.bare, conversation=known.items[:begin] + items))
         more = None if encoded is None else self._after_head(known, encoded)
         ids = _ids(items)
-        if more is None or ids & known.ids or b'"cache_control"' in msgspec.json.encode(more):
+        new = None if more is None or ids & known.ids else _as_bytes(more)
+        if new is None or any(b'"cache_control"' in bytes(one) for one in new):
             return None
         return msgspec.structs.replace(
-            known, items=known.items + items, written=known.written + more, ids=known.ids | ids
+            known, items=known.items + items, written=known.written + new, ids=known.ids | ids
         )
 
     def _ended(self, known: _Written, request: Request, begin: int) -> Encoded | None:
         items = request.conversation[len(known.items) :]
         encoded = self._plain(msgspec.structs.replace(request, conversation=known.items[:begin] + items))
         more = None if encoded is None else self._after_head(known, encoded)
-        if encoded is None or more is None or _ids(items) & known.ids:
+        new = None if more is None or _ids(items) & known.ids else _as_bytes(more)
+        if encoded is None or new is None:
             return None
-        return msgspec.structs.replace(encoded, body={**encoded.body, self._field: known.written + more})
+        return msgspec.structs.replace(encoded, body={**encoded.body, self._field: known.written + new})
 
     def _plain(self, request: Request) -> Encoded | None:
         """A request as it is written alone, where nothing had to be changed for it."""
@@ -121,6 +125,14 @@ class Continued:
         """What is written after the head, where head and headers are as they were."""
         written, count = encoded.body[self._field], len(known.head)
         return written[count:] if written[:count] == known.head and encoded.headers == known.headers else None
+
+
+def _as_bytes(messages: list[Any]) -> list[msgspec.Raw] | None:
+    """Messages as JSON; `None` where one holds half a character, which is written in another way."""
+    try:
+        return [msgspec.Raw(msgspec.json.encode(one)) for one in messages]
+    except UnicodeEncodeError:
+        return None
 
 
 def _continues(known: _Written, bare: Request, conversation: Conversation, cut: int) -> bool:

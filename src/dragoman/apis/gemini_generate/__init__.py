@@ -19,6 +19,7 @@ from .stream import GeminiStream
 
 if TYPE_CHECKING:
     from dragoman.apis.base.endpoints import Endpoints
+    from dragoman.apis.base.message_reader import MessageReader
     from dragoman.apis.base.serving import ServerSide
 
 
@@ -49,10 +50,17 @@ class GeminiGenerate(Api):
             reader.read(item)
         return tuple(reader.parts)
 
-    def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
+    def read_request(
+        self, body: dict[str, Any], *, model: str | None = None, read: MessageReader | None = None
+    ) -> Request:
         from .reading import read_request
 
-        return read_request(body, model)
+        return read_request(body, model, read)
+
+    def message_reader(self, body: dict[str, Any], *, model: str | None = None) -> MessageReader:
+        from .reading import Reader, model_of
+
+        return Reader(model_of(body, model))
 
     def server(self) -> ServerSide:
         from .serving import SERVER

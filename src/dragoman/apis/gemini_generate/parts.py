@@ -6,6 +6,7 @@ under the protocol's own keys and goes back with it.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 from dragoman.apis.base.conversation_order import made_id
@@ -48,6 +49,12 @@ class Pairing:
                 del self._waiting[place]
                 return id
         return wire if wire is not None else self._made(name)
+
+    def fork(self) -> Pairing:
+        """A copy: both go on from here independently."""
+        new = copy(self)
+        new._taken, new._waiting = {*self._taken}, [*self._waiting]
+        return new
 
     def _made(self, name: str | None) -> str:
         """Of the name too: some servers give all replies one id, or none."""

@@ -5,10 +5,11 @@ Rule: a setting is typed only where writing it gives back what was recorded.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from msgspec.structs import replace
 
+from dragoman.apis.base.message_reader import MessageReader
 from dragoman.apis.lowering import GEMINI_JSON, lower
 from dragoman.errors import EngineError
 from dragoman.model.conversation import Message, Provenance, ResultPart, Role
@@ -21,19 +22,31 @@ from .requests import SERVER_SIDE, thinking_config, tool_config
 from .tools import are_mixed, read_declaration
 
 
-def read_request(body: Any, model: str | None) -> Request:
-    """The request; `model` where the URL named it."""
+def model_of(body: dict[str, Any], model: str | None) -> str:
+    """The model that the URL named, or else the request itself."""
+    stated = body.get("model")
+    return model or (stated.removeprefix("models/") if isinstance(stated, str) else "")
+
+
+def read_request(body: Any, model: str | None, read: MessageReader | None = None) -> Request:
+    """The request; `model` where the URL named it. `read` may have its contents."""
     if not isinstance(body, dict):
         raise EngineError(f"a JSON value of type {type(body).__name__} is no request of this API")
     rest = {key: value for key, value in camel(body).items() if value is not None}
-    stated = rest.get("model")
-    model = model or (stated.removeprefix("models/") if isinstance(stated, str) else "")
+    model = model_of(rest, model)
     conversation: list[Message] = []
     system = _read_system(rest.get("systemInstruction"))
     if system is not None:
         del rest["systemInstruction"]
         conversation.append(system)
-    conversation.extend(_read_contents(rest.pop("contents", None), model, rest))
+    contents = rest.pop("contents", None)
+    if read is None:
+        read = Reader(model)
+        for content in contents if isinstance(contents, list) else [] if contents is None else [contents]:
+            read.take(content)
+    conversation.extend(read.ended())
+    if isinstance(read, Reader) and read.unread:
+        rest["unreadContents"] = [*read.unread]
     definitions = _read_tools(rest.get("tools"))
     if definitions is not None:
         rest.pop("tools", None)
@@ -66,26 +79,34 @@ def _read_system(instruction: Any) -> Message | None:
     return Message("system", tuple(reader.parts), metadata=kept(role))
 
 
-def _read_contents(contents: Any, model: str, rest: dict[str, Any]) -> list[Message]:
-    pairing = Pairing("request")
-    messages: list[Message] = []
-    unread: list[Any] = []
-    for content in contents if isinstance(contents, list) else [] if contents is None else [contents]:
+class Reader(MessageReader):
+    """Reads contents: a result without an id belongs to the first call of its name that waits for one."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(model)
+        self.unread: list[Any] = []
+        """What is no content, or no part of one."""
+        self._pairing = Pairing("request")
+
+    def take(self, content: Any) -> bool:
         if isinstance(content, str):
             content = {"role": "user", "parts": [{"text": content}]}
         said = camel(content)
         parts = said.get("parts")
-        reader = PartReader(pairing)
+        reader = PartReader(self._pairing)
         for part in parts if isinstance(parts, list) else [] if parts is None else [parts]:
             reader.read({"text": part} if isinstance(part, str) else part)
-        unread.extend(reader.odd)
-        if not isinstance(content, dict):
-            unread.append(content)
-            continue
-        messages.append(_message(said, reader, model))
-    if unread:
-        rest["unreadContents"] = unread
-    return messages
+        self.unread += reader.odd
+        if isinstance(content, dict):
+            self.messages.append(_message(said, reader, self.model))
+        else:
+            self.unread.append(content)
+        return True
+
+    def fork(self) -> Self:
+        new = super().fork()
+        new.unread, new._pairing = [*self.unread], self._pairing.fork()
+        return new
 
 
 def _message(said: dict[str, Any], reader: PartReader, model: str) -> Message:

@@ -26,6 +26,7 @@ from .values import NAME
 
 if TYPE_CHECKING:
     from dragoman.apis.base.endpoints import Endpoints
+    from dragoman.apis.base.message_reader import MessageReader
     from dragoman.apis.base.serving import ServerSide
 
 
@@ -59,10 +60,17 @@ class OpenAIChat(Api):
                 parts.append(read_block(item))
         return tuple(parts)
 
-    def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
+    def read_request(
+        self, body: dict[str, Any], *, model: str | None = None, read: MessageReader | None = None
+    ) -> Request:
         from .requests import read_request
 
-        return read_request(body, model)
+        return read_request(body, model, read)
+
+    def message_reader(self, body: dict[str, Any], *, model: str | None = None) -> MessageReader:
+        from .requests import Reader, model_of
+
+        return Reader(model_of(body, model))
 
     def server(self) -> ServerSide:
         from .serving import SERVER

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
 from dragoman.apis.base.api import Encoded, Problem, Tools, hosted_of
 from dragoman.apis.base.conversation_order import History, Remark, conversation_key
+from dragoman.apis.base.message_reader import MessageReader
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import Lowering
 from dragoman.errors import EngineError
@@ -91,16 +92,20 @@ _TYPED = frozenset(
 """Keys with a field of their own, for which null is another word for absent."""
 
 
-def read_request(body: Any, model: str | None) -> Request:
-    """A recorded body. What has no field of its own is in `provider_options`, as it stood."""
+def model_of(body: dict[str, Any], model: str | None) -> str:
+    """The model of a request, or else the one that is named beside it."""
+    return as_name(body.get("model")) or model or ""
+
+
+def read_request(body: Any, model: str | None, read: MessageReader | None = None) -> Request:
+    """A recorded body. What has no field of its own is in `provider_options`, as it stood; `read` has the messages."""
     if not isinstance(body, dict):
         raise EngineError(f"a JSON value of type {type(body).__name__} is no request of Chat Completions")
     rest = {key: value for key, value in body.items() if value is not None or key not in _TYPED}
-    named = as_name(rest.get("model"))
-    if named is not None:
+    name = model_of(rest, model)
+    if as_name(rest.get("model")) is not None:
         del rest["model"]
-    name = named or model or ""
-    conversation = _read_messages(rest, name)
+    conversation = _read_messages(rest, name) if read is None else tuple(read.ended())
     definitions = read_tools(rest)
     fields: dict[str, Any] = settings.read_numbers(rest, name)
     fields["choice"] = _read_choice(rest, offered=bool(definitions))
@@ -133,11 +138,11 @@ def _read_choice(rest: dict[str, Any], *, offered: bool) -> ToolChoice:
 
 def _read_messages(rest: dict[str, Any], model: str) -> tuple[Message, ...]:
     messages = rest.get("messages")
-    if not isinstance(messages, list) or not all(_readable(message) for message in messages):
+    reader = Reader(model)
+    if not isinstance(messages, list) or not all(map(reader.take, messages)):
         return ()
     del rest["messages"]
-    reader = _Reader(model)
-    return tuple(reader.message(place, message) for place, message in enumerate(messages))
+    return tuple(reader.ended())
 
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -147,14 +152,26 @@ def _readable(message: Any) -> bool:
     return isinstance(message, dict) and message.get("role") in _ROLES
 
 
-class _Reader:
+class Reader(MessageReader):
     """Reads messages in order; a result of the older kind belongs to the call of that name before it."""
 
     def __init__(self, model: str) -> None:
+        super().__init__(model)
         self._made_by = Provenance(api=NAME, model=model or None)
         self._called: dict[str, str] = {}
 
-    def message(self, place: int, message: dict[str, Any]) -> Message:
+    def take(self, message: Any) -> bool:
+        if not _readable(message):
+            return False
+        self.messages.append(self._message(len(self.messages), message))
+        return True
+
+    def fork(self) -> Self:
+        new = super().fork()
+        new._called = {**self._called}
+        return new
+
+    def _message(self, place: int, message: dict[str, Any]) -> Message:
         role = message["role"]
         if role == "assistant":
             parts, rest = read_message(message, seed=f"request\0{place}")

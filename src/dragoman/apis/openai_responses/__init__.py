@@ -19,6 +19,7 @@ from .replies import read_error, read_reply, read_usage
 
 if TYPE_CHECKING:
     from dragoman.apis.base.endpoints import Endpoints
+    from dragoman.apis.base.message_reader import MessageReader
     from dragoman.apis.base.serving import ServerSide
 
 _KEPT_THERE = ("previous_response_id", "conversation")
@@ -49,10 +50,17 @@ class OpenAIResponses(Api):
 
     # ── requests ───────────────────────────────────────────────────────────
 
-    def read_request(self, body: dict[str, Any], *, model: str | None = None) -> Request:
+    def read_request(
+        self, body: dict[str, Any], *, model: str | None = None, read: MessageReader | None = None
+    ) -> Request:
         from .requests import read_request
 
-        return read_request(body, model)
+        return read_request(body, model, read)
+
+    def message_reader(self, body: dict[str, Any], *, model: str | None = None) -> MessageReader:
+        from .requests import Reader
+
+        return Reader()
 
     def _is_stored(self, request: Request) -> bool:
         if any(request.provider_options.get(name) for name in _KEPT_THERE):

@@ -7,6 +7,7 @@ provider defines is kept whole in the call (and in its result): it goes back as 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from dragoman.apis.base.api import read_arguments
@@ -73,6 +74,12 @@ class ItemReader:
         if reply:  # in a reply an output can only be the provider's own
             outputs = (item for item in items if isinstance(item, dict) and item.get("type") == "shell_call_output")
             self._run_there = {id for item in outputs if (id := as_name(item.get("call_id"))) is not None}
+
+    def fork(self) -> ItemReader:
+        """A copy: both go on from here independently."""
+        new = copy(self)
+        new._taken, new._searches = {*self._taken}, [*self._searches]
+        return new
 
     def read(self, index: int, item: dict[str, Any]) -> list[AnyPart]:
         """The parts an item is; one that is not known is kept whole."""

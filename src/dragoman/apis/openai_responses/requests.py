@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from dragoman.apis.base.api import Encoded, Tools
 from dragoman.apis.base.conversation_order import History, Remark, Turn, conversation_key
 from dragoman.apis.base.lowered import Lowering
+from dragoman.apis.base.message_reader import MessageReader
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import OPENAI_STRICT, lower
 from dragoman.errors import EngineError
@@ -28,14 +29,14 @@ _TOLD = ("additional_tools", "mcp_approval_response", "configuration_update")
 """Items without a role that are told to the model, not by it."""
 
 
-def read_request(body: dict[str, Any], model: str | None) -> Request:
-    """A recorded request; what has no typed place, or not with this value, is an option."""
+def read_request(body: dict[str, Any], model: str | None, read: MessageReader | None = None) -> Request:
+    """A recorded request; what has no typed place, or not with this value, is an option. `read` has its items."""
     if not isinstance(body, dict):
         raise EngineError(f"a JSON value of type {type(body).__name__} is no request of the Responses API")
     options = dict(body)
     fields: dict[str, Any] = {
         "model": model or as_text(body.get("model")) or "",
-        "conversation": _conversation(options),
+        "conversation": _conversation(options, read),
     }
     if isinstance(options.get("model"), str):
         del options["model"]
@@ -92,46 +93,62 @@ def _take_schema(options: dict[str, Any], fields: dict[str, Any]) -> None:
 # ── the conversation ─────────────────────────────────────────────────────────
 
 
-def _conversation(options: dict[str, Any]) -> tuple[conv.ConversationItem, ...]:
+def _conversation(options: dict[str, Any], read: MessageReader | None) -> tuple[conv.ConversationItem, ...]:
     conversation: list[conv.Message] = []
     if isinstance(options.get("instructions"), str):
         conversation.append(conv.Message("system", (conv.TextPart(options.pop("instructions")),)))
     given = options.get("input")
     if isinstance(given, str):
         given = [{"role": "user", "content": given}]
-    if isinstance(given, list) and all(isinstance(item, dict) for item in given):
-        del options["input"]
-        conversation += read_conversation(given)
-    return tuple(conversation)
+    if read is None and isinstance(given, list):
+        read = Reader()
+        if all(map(read.take, given)):
+            del options["input"]
+        else:
+            read = None
+    return (*conversation, *(() if read is None else read.ended()))
 
 
-def read_conversation(items: Sequence[dict[str, Any]]) -> list[conv.Message]:
+class Reader(MessageReader):
     """Items as messages: what the model said, thought and called without a break is one of them."""
-    reader = ItemReader(items, reply=False)
-    messages: list[conv.Message] = []
-    together: list[conv.AnyPart] = []
-    role: conv.Role = "assistant"
 
-    def end() -> None:
-        if together:
-            provenance = conv.Provenance(api=NAME) if role == "assistant" else None
-            messages.append(conv.Message(role, tuple(together), provenance))
-            together.clear()
+    def __init__(self) -> None:
+        super().__init__()
+        self._items, self._index = ItemReader((), reply=False), 0
+        self._together: list[conv.AnyPart] = []
+        self._role: conv.Role = "assistant"
 
-    for index, item in enumerate(items):
+    def take(self, item: Any) -> bool:
+        if not isinstance(item, dict):
+            return False
+        index, self._index = self._index, self._index + 1
         told = _told(item)
         if told is not None:
-            end()
-            messages.append(told)
-            continue
-        parts = reader.read(index, item)
+            self._end()
+            self.messages.append(told)
+            return True
+        parts = self._items.read(index, item)
         of: conv.Role = "tool" if all(_is_ours(part) for part in parts) else "assistant"
-        if of != role:
-            end()
-            role = of
-        together += parts
-    end()
-    return messages
+        if of != self._role:
+            self._end()
+            self._role = of
+        self._together += parts
+        return True
+
+    def ended(self) -> list[conv.Message]:
+        self._end()
+        return self.messages
+
+    def _end(self) -> None:
+        if self._together:
+            provenance = conv.Provenance(api=NAME) if self._role == "assistant" else None
+            self.messages.append(conv.Message(self._role, tuple(self._together), provenance))
+            self._together = []
+
+    def fork(self) -> Self:
+        new = super().fork()
+        new._items, new._together = self._items.fork(), [*self._together]
+        return new
 
 
 def _is_ours(part: conv.AnyPart) -> bool:

@@ -109,7 +109,9 @@ class Recording:
                     )  # of an earlier process, without the head
                 self._sessions[name] = session
                 self._sessions.move_to_end(name)
-                write(_Writing(name, session, recorder))
+                events: list[AnyEvent] = []
+                write(_Writing(name, session, events.append))
+                recorder.all(events)
         except (OSError, DragomanError) as error:
             self._sessions[name] = None
             self._warn(f"the session {name} is not recorded any more: {error}")

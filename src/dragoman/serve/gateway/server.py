@@ -23,6 +23,7 @@ import msgspec
 
 from dragoman import prices
 from dragoman.apis import APIS, Api, Asked, ServerSide, StreamWriter
+from dragoman.bounded import remember
 from dragoman.context_windows import window_of
 from dragoman.dialects import Dialect, provider_tool
 from dragoman.engine.models import dialect_of, engine_for, family_of, native_tool
@@ -51,11 +52,11 @@ from dragoman.model import (
     operations as op,
     results_message,
 )
-from dragoman.model.token_estimate import estimated_tokens
 
-from .clients import at, folder_of, recognised
+from .clients import Client, at, folder_of, recognised
 from .conversations import Conversations, Kept
 from .memory import Memory
+from .reading import Reading
 from .recording import About, Recording
 from .requests import Prepared, Walk
 from .routes import Routes
@@ -102,6 +103,8 @@ class Exchanged(msgspec.Struct, frozen=True):
 
 
 Watch = Callable[[Exchanged], None]
+_Key = tuple[str, str | None, str]
+"""A model, the folder of a client, and its tools."""
 
 
 class _Sent(msgspec.Struct):
@@ -140,12 +143,15 @@ class Gateway:
         `web` does what the client's own provider would have done on the web, where the model's provider does not.
         """
         self.routes, self.token, self._words_of = routes, token, words
-        self._conversations, self._memory = Conversations(folder, warn), Memory()
+        self._conversations, self._memory, self._reading = Conversations(folder, warn), Memory(), Reading()
         self._recording = None if folder is None else Recording(folder / "sessions", warn)
         self._max_cost, self._web, self._watch = max_cost, web, watch
         self.cost = Decimal(0)
         self._engines: dict[str, tuple[Engine, str]] = {}
-        self._known: dict[bytes, Words] = {}
+        self._known: dict[_Key, Words] = {}
+        self._offered: dict[tuple[int, str | None], tuple[tuple[Definition, ...], tuple[Client, Dialect] | None, str]]
+        self._offered = {}
+        """The id of a toolset and what its client says of itself → this toolset, the client, and the name of both."""
         self._servers: dict[str, ServerSide] = {
             name: cast("Api", APIS[name]).server() for name in sorted(APIS.built_in)
         }
@@ -248,15 +254,13 @@ class Gateway:
             windows = {name: window_of(name.partition(":")[2]) for name in self.routes.names}
             return web.json_response(server.models(windows), dumps=_dumps)
         data = await request.read()
-        body = _read_json(data)
-        read = cast("Api", APIS[api]).read_request(body, model=asked.model)
+        read, tokens = self._reading.read(cast("Api", APIS[api]), data, asked.model)
         unread = [field for field in ("messages", "input", "contents", "tools") if field in read.provider_options]
         if unread:
             raise EngineError(f"{unread[0]} of the request cannot be read; send it as this API has it", status=400)
         options = {name: value for name, value in read.provider_options.items() if name not in server.personal}
         read = msgspec.structs.replace(read, provider_options=options)
         sent.asked = read.model
-        tokens = estimated_tokens((*read.conversation, *read.definitions))
         if asked.what == "count":
             counted = await self._counted(request, api, server.plain(read), len(data), tokens)
             return web.json_response(server.counted(counted), dumps=_dumps)
@@ -389,21 +393,25 @@ class Gateway:
 
     def _words(
         self, read: Request, engine: Engine, model: str, agent: str | None
-    ) -> tuple[bytes, Words, tuple[str | None, str | None]]:
+    ) -> tuple[_Key, Words, tuple[str | None, str | None]]:
         """The words between a client and a model, what they are known by, and the names of the two vocabularies.
 
         They are made once for a set of tools, however many requests offer it.
         """
-        found = recognised(read.definitions, agent)
+        folder, named = folder_of(read.conversation), (id(read.definitions), agent)
+        offered = self._offered.get(named)
+        if offered is None:  # a toolset that is offered again is the very same object (`Reading`), which is kept here
+            found = recognised(read.definitions, agent)
+            seen = msgspec.json.encode((found and repr(found[1]), read.definitions))
+            value = blake2b(seen, digest_size=16).hexdigest()
+            offered = (read.definitions, found, value)
+            remember(self._offered, named, offered, 64)
+        _, found, value = offered
         client, dialect = (None, None) if found is None else found
         target: Dialect | None = at(dialect_of(model), None, family_of(model))
         if self._words_of == "client" or dialect is None or (target is not None and dialect.name == target.name):
             target = None
-        folder = folder_of(read.conversation)
-        hashed = blake2b(digest_size=16)
-        named = (model, folder or "", self._words_of, "" if dialect is None else repr(dialect))
-        hashed.update(msgspec.json.encode((*named, read.definitions)))
-        key = hashed.digest()
+        key = (model, folder, value)
         words = self._known.get(key)
         if words is None:
             hosted = _hosted(read.definitions, engine, model)
@@ -419,9 +427,7 @@ class Gateway:
                 hosted=hosted,
                 here=_done_here(read.definitions, hosted, self._web),
             )
-            if len(self._known) >= 64:
-                self._known.clear()
-            self._known[key] = words
+            remember(self._known, key, words, 64)
         return key, words, (None if dialect is None else dialect.name, None if target is None else target.name)
 
     def _told(self, sent: _Sent, status: int, seconds: float) -> None:
@@ -595,13 +601,3 @@ def _error_response(server: ServerSide, error: EngineError) -> web.Response:
 
 def _dumps(value: Any) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _read_json(data: bytes) -> dict[str, Any]:
-    try:
-        body = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise EngineError(f"the request is no JSON: {error}", status=400) from error
-    if not isinstance(body, dict):
-        raise EngineError("the request is no JSON object", status=400)
-    return body
