@@ -15,7 +15,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
@@ -51,6 +51,8 @@ from .base.known_files import KnownFiles as KnownFiles
 from .base.shell_commands import IN_SHELL as IN_SHELL, in_shell, left_out, outcome_from as outcome_from, printed_for
 
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
+_NEWEST: Final = 64
+"""Calls that are copied with a walk through a conversation; what older ones became is shared."""
 WHOLE: Final = "*"
 """The field of a loss that is the whole call."""
 
@@ -172,8 +174,14 @@ class Translation:
             return exact
         try:
             return self._written(source, id, meant)
-        except Unspeakable as error:
-            refused = error
+        except Unspeakable:
+            otherwise = self._otherwise(source, id, meant)
+            if otherwise is None:
+                raise
+            return otherwise
+
+    def _otherwise(self, source: Call, id: str, meant: op.Operation) -> Translated | None:
+        """An operation for which the target has no tool: by the one for pictures or for files, or as a command."""
         if isinstance(meant, op.ReadFile) and meant.path.lower().endswith(_PICTURES):
             with suppress(Unspeakable):
                 return self._written(source, id, op.ViewImage(meant.path))
@@ -182,10 +190,7 @@ class Translation:
                 spoken = self._written(source, id, op.ReadFile(meant.path))
                 detail = [self._loss(source, "detail", "the tool for files has none")] if meant.detail else []
                 return msgspec.structs.replace(spoken, lost=(*spoken.lost, *detail))
-        command = self._command(source, id, meant)
-        if command is None:
-            raise refused
-        return command
+        return self._command(source, id, meant)
 
     def _command(self, source: Call, id: str, meant: op.Operation) -> Translated | None:
         """An operation as a command of the target's shell, where that is one of a POSIX system."""
@@ -384,21 +389,25 @@ class Respeaking:
         self.lost: list[Lost] = []
         self.ways: Counter[Way] = Counter()
         self._files = KnownFiles()
-        self._said: dict[str, tuple[Translation, Translated]] = {}
-        """Old id → what the call became, and by whom."""
-        self._unsaid: dict[str, NativeCall] = {}
-        """Old id → a call that is told as text, with its result."""
+        self._became: ChainMap[str, tuple[Translation, Translated] | NativeCall | None] = ChainMap({}, {})
+        """Old id → what the call became, and by whom; the call itself, where it is told as text with its result; `None`
+        where it stayed. Copies share all but the first of the two dictionaries."""
 
     def expect(self, items: Sequence[ConversationItem]) -> None:
-        """The results in these items answer calls that are yet to come."""
+        """These are all items to come; the results in them answer calls."""
         parts = (part for item in items for part in item.parts)
-        self._answered.update(part.result.call_id for part in parts if isinstance(part, ResultPart))
+        self._answered = {part.result.call_id for part in parts if isinstance(part, ResultPart)}
 
     def fork(self) -> Respeaking:
-        """A copy: both go on from here independently."""
+        """A copy, which expects nothing yet: both go on from here independently."""
         new = copy(self)
-        new._answered, new._files, new.ways = set(self._answered), self._files.fork(), Counter(self.ways)
-        new.lost, new._said, new._unsaid = [*self.lost], {**self._said}, {**self._unsaid}
+        newest, older = self._became.maps
+        if len(newest) > _NEWEST:
+            newest, older = {}, {**older, **newest}
+            self._became = ChainMap(newest, older)
+        new._became = ChainMap({**newest}, older)
+        new._answered, new._files, new.ways = set(), self._files.fork(), Counter(self.ways)
+        new.lost = [*self.lost]
         return new
 
     def items(self, item: ConversationItem) -> Iterator[ConversationItem]:
@@ -433,17 +442,16 @@ class Respeaking:
             self.ways["native"] += 1
             return [part]
         translated = words.call(part.call, self._files)
-        self._said.pop(id, None)
-        self._unsaid.pop(id, None)
+        self._became[id] = None
         if translated.calls:
-            self._said[id] = (words, translated)
+            self._became[id] = (words, translated)
             self.lost += translated.lost
             self.ways["shell" if translated.commands else "native"] += 1
             return [CallPart(call.native) for call in translated.calls]
         if id not in self._answered:
             self.awaits = True
             return [part]  # it is still to be answered, under its own id
-        self._unsaid[id] = part.call
+        self._became[id] = part.call
         self.lost += translated.lost
         self.ways["text"] += 1
         return []
@@ -452,17 +460,17 @@ class Respeaking:
         parts: list[AnyPart] = []
         texts: list[str | out.Media] = []
         for part in item.parts:
-            id = part.result.call_id if isinstance(part, ResultPart) else ""
-            if isinstance(part, ResultPart) and id in self._said:
-                words, translated = self._said[id]
+            became = self._became.get(part.result.call_id) if isinstance(part, ResultPart) else None
+            if not isinstance(part, ResultPart) or became is None:
+                parts.append(part)
+            elif isinstance(became, NativeCall):
+                texts.append(as_text(became, part.result))
+                texts += [piece for piece in part.result.content if isinstance(piece, out.Media)]
+            else:
+                words, translated = became
                 retold = words.split(translated, part.result, self._files)
                 parts += [ResultPart(result) for result in retold.results]
                 self.lost += retold.lost
-            elif isinstance(part, ResultPart) and id in self._unsaid:
-                texts.append(as_text(self._unsaid[id], part.result))
-                texts += [piece for piece in part.result.content if isinstance(piece, out.Media)]
-            else:
-                parts.append(part)
         if parts:
             yield msgspec.structs.replace(item, parts=tuple(parts))
         if texts:

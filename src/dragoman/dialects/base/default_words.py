@@ -186,16 +186,16 @@ def _asked(operation: op.Operation, first: int) -> int | None:
 
 def unnumbered(text: str, mark: str = r"\t") -> tuple[int, str] | None:
     """The first line's number and the text of numbered lines, or `None` when they are not. `mark` is a pattern."""
-    number_of = re.compile(rf" *([0-9]++){mark}").match
-    first = 0
-    found = []
-    for index, line in enumerate(text.split("\n")):
-        match = number_of(line)
-        if match is None or (index and int(match[1]) != first + index):
-            return None
-        first = first if index else int(match[1])
-        found.append(line[match.end() :])
-    return first, "\n".join(found)
+    number = re.compile(rf"^ *([0-9]++){mark}", re.MULTILINE)
+    if number.match(text) is None:
+        return None
+    _, *pieces = number.split(text)
+    numbers = [int(one) for one in pieces[::2]]
+    first = numbers[0]
+    # They stand at the beginnings of lines alone: as many numbers as lines are one for each.
+    if len(numbers) != text.count("\n") + 1 or numbers != [*range(first, first + len(numbers))]:
+        return None
+    return first, "".join(pieces[1::2])
 
 
 def _understand_file(operation: op.ReadFile, text: str) -> out.Outcome:
