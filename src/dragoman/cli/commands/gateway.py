@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -184,7 +186,8 @@ async def _serve(console: Console, served: gateway.Gateway, port: int) -> None:
         console.note(f"Clients must send this as their key: {served.token}")
         console.note(f"  ANTHROPIC_BASE_URL={served.url} ANTHROPIC_AUTH_TOKEN={served.token} claude")
         console.note("Ctrl-C ends it.")
-        await asyncio.Event().wait()
+        with _looking_for_cycles_seldom():
+            await asyncio.Event().wait()
     finally:
         await served.close()
 
@@ -194,6 +197,20 @@ async def _listening(served: gateway.Gateway, port: int) -> None:
         await served.start(port)
     except OSError as error:
         raise ConfigError(f"cannot listen on port {port}: {error.strerror or error}; choose another") from error
+
+
+@contextmanager
+def _looking_for_cycles_seldom() -> Iterator[None]:
+    """A conversation is tens of thousands of values that refer to each other without cycles. With Python's usual
+    thresholds a quarter of what its first request costs is spent on looking for cycles in it."""
+    usual = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
 
 
 def _write(folder: str, files: Mapping[str, str], url: str, model: str) -> None:
@@ -221,7 +238,8 @@ async def _started(
             words = [word.replace("{folder}", folder) for word in client.arguments(*told)]
             process = await asyncio.create_subprocess_exec(program, *words, *arguments, env=environment)
             try:
-                return await process.wait()
+                with _looking_for_cycles_seldom():
+                    return await process.wait()
             finally:
                 if process.returncode is None:
                     process.terminate()

@@ -48,6 +48,10 @@ class Recorder:
         """Adds an event; `StorageError` when it cannot be written, from then on for every event."""
         self._lines.add(event_line(event) + b"\n")
 
+    def all(self, events: Iterable[AnyEvent]) -> None:
+        """Adds events by one write; `StorageError`, with none of them added, when they cannot be written."""
+        self._lines.add(b"".join([event_line(event) + b"\n" for event in events]))
+
     def close(self) -> None:
         """Closes the file."""
         self._lines.close()
