@@ -236,6 +236,8 @@ def _texts(kind: Kind | None, traps: Traps) -> list[Any]:
             return [traps.url]
         case Kind.SECRET:
             return ["HOME", "${HOME}"]
+        case Kind.NOTICE:
+            return [traps.url, str(traps.script)]
         case Kind.COMMAND:
             return [str(traps.script), "./evil.sh"]
         case Kind.PATH | Kind.STORAGE | Kind.EXEMPTIONS:

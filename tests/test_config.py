@@ -416,15 +416,15 @@ def types_in(hint: Any) -> set[Any]:
 # What can hold anything must be of a kind that assumes the worst of it.
 KINDS_OF_TYPE: dict[Any, set[Kind]] = {
     Path: {Kind.PATH, Kind.CODE, Kind.STORAGE, Kind.RESTRICTIONS, Kind.EXEMPTIONS},
-    Secret: {Kind.SECRET, Kind.COMMAND, Kind.STORAGE},
+    Secret: {Kind.SECRET, Kind.COMMAND, Kind.STORAGE, Kind.NOTICE},
     Any: {Kind.OPTIONS},
     str: {
         *(Kind.NAME, Kind.MODEL, Kind.ADDRESS, Kind.SECRET, Kind.COMMAND),
-        *(Kind.RESTRICTIONS, Kind.EXEMPTIONS, Kind.OPTIONS, Kind.PROFILE, Kind.RELAY),
+        *(Kind.RESTRICTIONS, Kind.EXEMPTIONS, Kind.OPTIONS, Kind.PROFILE, Kind.RELAY, Kind.NOTICE),
     },
     int: {Kind.LIMIT, Kind.RELAY},
     float: {Kind.LIMIT},
-    bool: {Kind.CHOICE, Kind.GUARD, Kind.BOOKKEEPING, Kind.TRUST, Kind.ENFORCEMENT, Kind.STORAGE},
+    bool: {Kind.CHOICE, Kind.GUARD, Kind.BOOKKEEPING, Kind.TRUST, Kind.ENFORCEMENT, Kind.STORAGE, Kind.NOTICE},
 }
 
 

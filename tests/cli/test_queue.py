@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +59,12 @@ def test_tasks_are_added_listed_shown_cancelled_and_retried(user: User) -> None:
         (["queue", "add", "--folder", "a/../../b", "x"], "it is relative to the workspace of the worker"),
         (["queue", "add", "--in", "soon", "x"], '"soon" is not a duration: write 90s, 10m, 2h or 1d.'),
         (["queue", "add", "--every", "0s", "x"], "it must be longer than 0 seconds."),
+        (["queue", "add", "--cron", "0 25 * * *", "x"], 'the hour is 0 to 23, not "25".'),
+        (["queue", "add", "--cron", "@daily", "--zone", "Mars/Base", "x"], 'there is no time zone "Mars/Base"'),
+        (["queue", "add", "--cron", "@daily", "--every", "1d", "x"], "both say when to do it again"),
+        (["queue", "add", "--cron", "@daily", "--in", "1d", "x"], "both say when to begin"),
+        (["queue", "add", "--at", "tomorrow", "x"], '"tomorrow" is not a time: write "2026-11-20 09:00".'),
+        (["queue", "add", "--zone", "UTC", "x"], "--zone is the time zone of --at or --cron"),
         (["queue", "list", "--state", "dune"], 'Did you mean "done"?'),
         (["queue", "show", "abc"], "the queue is empty"),
         (["worker", "--", "--resume", "last"], "--resume is not for all tasks of a queue."),
@@ -66,6 +75,90 @@ def test_what_is_wrong_is_said(user: User, words: list[str], message: str) -> No
     answer = user.types(*words)
     assert answer.code in (2, 3)
     assert message in answer.err
+
+
+def test_a_task_begins_at_a_time_or_by_the_calendar(user: User) -> None:
+    once = user.types("queue", "add", "--json", "--at", "2030-05-01 09:00", "--zone", "Asia/Tokyo", "x").json
+    assert once["start_at"] == datetime.datetime(2030, 5, 1, tzinfo=datetime.UTC).timestamp()
+    added = user.types("queue", "add", "--cron", "0 9 * * mon-fri", "--zone", "UTC", "look")
+    assert added.err.startswith("It begins ")
+    shown = user.types("queue", "show", added.out.strip()).out
+    assert "again:    0 9 * * mon-fri (UTC)\n" in shown
+    assert "starts 2030-05-01" in user.types("queue", "list").out
+
+
+NOTIFY = """
+[notify]
+command = ["sh", "-c", "cat >> told; echo >> told"]
+when = ["waiting", "failed", "done"]
+"""
+
+
+def told(user: User) -> list[dict[str, Any]]:
+    lines = (Path(user.environ["DRAGOMAN_CONFIG_DIR"]) / "told").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+async def test_somebody_is_told_that_a_run_waits(user: User) -> None:
+    user.settings(NOTIFY)
+    async with loopback(READ, EDIT) as server:
+        assert (await runs(user, server, "--ask", "buy milk, not sk-ant-0123456789")).code == 8
+    (facts,) = told(user)
+    assert (facts["state"], facts["task"]) == ("waiting", "buy milk, not ********")
+    assert [(call["id"], call["summary"], call["question"]) for call in facts["calls"]] == [
+        ("c2", "edit notes.txt", False)
+    ]
+    assert f"dragoman approve {facts['run'][:8]}" in facts["text"]
+
+
+@pytest.mark.slow
+async def test_a_worker_tells_what_became_of_tasks(user: User) -> None:
+    user.settings(NOTIFY)
+    prepared(user, None, {})
+    async with loopback(READ, EDIT, DONE) as server:
+        id = user.types("queue", "add", "buy milk").out.strip()
+        await works(user, server)
+        assert user.types("refuse", id).code == 0
+        await works(user, server)
+        bad = user.types("queue", "add", "--folder", "nowhere", "more").out.strip()
+        await works(user, server)
+    assert [(facts["run"], facts["state"], len(facts["calls"])) for facts in told(user)] == [
+        (id, "waiting", 1),
+        (id, "done", 0),
+        (bad, "failed", 0),
+    ]
+
+
+def test_a_project_cannot_say_who_is_told(user: User) -> None:
+    user.write(user.here / ".dragoman" / "config.toml", NOTIFY)
+    answer = user.types("queue", "add", "x")
+    assert answer.err.count("only your own settings may set it") == 2
+
+
+async def test_requests_in_a_minute_are_limited_for_all_runs_together(user: User) -> None:
+    """A second run finds the minute full: it is stopped while it waits, and has asked nothing."""
+    user.settings("[providers.anthropic]\nrequests_per_minute = 2\n")
+    async with loopback(READ, DONE, DONE) as server:
+        assert (await runs(user, server, "look")).code == 0
+        reached = {**user.environ, **prepared(user, server, {})}
+        second = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "dragoman", "run", "look again"),
+            cwd=user.here,
+            env=reached,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert second.stderr is not None
+        try:
+            while b"the limit of 2 requests in a minute for anthropic is reached" not in (
+                line := await second.stderr.readline()
+            ):
+                assert line, "it ended without waiting"
+        finally:
+            second.terminate()
+            await second.communicate()
+        assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("store", ["", "sqlite:runs.db"])

@@ -23,6 +23,7 @@ from dragoman.model import ToolReturned, UnknownOutcome
 from tests.conformance.postgres import Server, serving
 from tests.engine.loopback import Turn, loopback
 from tests.fleet.queue_laws import LAWS, Opened
+from tests.fleet.rate_laws import LAWS as RATE_LAWS, Connected
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,20 @@ def test_a_law_of_the_queue_holds_in_postgresql(law: Callable[[Opened], None], s
 
         emptied(server)
         law(opened)
+
+
+@pytest.mark.parametrize("law", RATE_LAWS)
+def test_a_law_of_rates_holds_in_postgresql(law: Callable[[Connected], None], server: Server) -> None:
+    with ExitStack() as stack:
+
+        def connected() -> PostgresDatabase:
+            database = PostgresDatabase(server.address)
+            stack.callback(database.close)
+            return database
+
+        for table in ("dragoman_requests", "dragoman_rates"):
+            connected().execute(f"DROP TABLE IF EXISTS {table}")
+        law(connected)
 
 
 def emptied(server: Server) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from dragoman.errors import ConfigError
-from dragoman.fleet import Decision, Entry, Queue
+from dragoman.fleet import Calendar, Decision, Entry, Queue
 
 Opened = Callable[[], Queue]
 
@@ -141,6 +141,44 @@ def finds_an_entry_by_the_beginning_of_its_id(opened: Opened) -> None:
             queue.entry(wanted)
 
 
+def adds_what_a_calendar_says_for_the_next_time_it_has(opened: Opened) -> None:
+    queue = opened()
+    calendar = Calendar("0 9 * * *", "UTC")
+    first = queue.add("again", priority=2, calendar=calendar)
+    assert first.start_at == calendar.after(first.added)
+    assert queue.take("w") is None
+    assert queue.retry(first.id)  # it is begun before its time
+    begun = held(queue)
+    (following,) = queue.entries(("queued",))
+    assert (following.task, following.priority, following.cron, following.zone) == ("again", 2, "0 9 * * *", "UTC")
+    assert following.start_at == calendar.after(begun.start_at)
+    assert (queue.entry(first.id).cron, queue.add("once", at=1.0).start_at) == (None, 1.0)
+
+
+def gives_what_somebody_should_be_told_of_to_one_worker_until_it_is_told(opened: Opened) -> None:
+    queue = opened()
+    queue.beat("w")
+    for task in ("told", "late", "answered", "silent", "ended"):
+        queue.add(task)
+    taken_now = {entry.task: entry for entry in (held(queue) for _ in range(5))}
+    for task, state in (("told", "waiting"), ("late", "waiting"), ("answered", "waiting"), ("ended", "done")):
+        assert queue.end(taken_now[task], state, telling=-1.0)  # type: ignore[arg-type]
+    assert queue.end(taken_now["silent"], "waiting")
+    queue.told(taken_now["told"].id)
+    assert queue.decide(taken_now["answered"].id, (), complete=True)
+    other = opened()
+    assert [entry.task for entry in other.to_tell(1000.0, -1.0)] == ["late"]  # what has ended is given up
+    assert queue.to_tell(1000.0, 1000.0) == []
+    queue.add("deadly")
+    held(queue, "dead")
+    held(queue, "dead")
+    queue.take_over(1000.0, 1, telling=True)
+    assert sorted((entry.task, entry.state) for entry in queue.to_tell(1000.0, 1000.0)) == [
+        ("answered", "failed"),
+        ("deadly", "failed"),
+    ]
+
+
 LAWS = [
     gives_out_what_is_due_by_priority_and_age,
     gives_each_entry_to_one_worker,
@@ -150,4 +188,6 @@ LAWS = [
     takes_a_cancelled_entry_from_its_worker,
     keeps_decisions_until_the_run_has_gone_on,
     finds_an_entry_by_the_beginning_of_its_id,
+    adds_what_a_calendar_says_for_the_next_time_it_has,
+    gives_what_somebody_should_be_told_of_to_one_worker_until_it_is_told,
 ]

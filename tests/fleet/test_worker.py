@@ -109,3 +109,27 @@ async def test_what_a_dead_worker_had_is_taken_over(queue: Queue, tmp_path: Path
     assert queue.take("a worker that was never heard of") is not None
     await worker(queue, tmp_path).work(until_empty=True, poll=0.01)
     assert (queue.entry(entry.id).state, queue.entry(entry.id).attempts) == ("done", 2)
+
+
+async def test_somebody_is_told_once_and_again_only_after_a_failure(queue: Queue, tmp_path: Path) -> None:
+    for task in ("exit 8", "exit 0", "exit 7"):
+        queue.add(task)
+    told: list[tuple[str, str]] = []
+    problems = ["no network"]
+
+    async def tell(entry: Entry) -> list[str]:
+        told.append((entry.task, entry.state))
+        return [problems.pop()] if problems and entry.state == "waiting" else []
+
+    said: list[str] = []
+    options: dict[str, Any] = {"tells": ("waiting", "failed"), "tell": tell, "say": said.append}
+    await worker(queue, tmp_path, **options).work(until_empty=True, poll=0.01)
+    assert sorted(told) == [("exit 7", "failed"), ("exit 8", "waiting")]
+    assert [line for line in said if "nobody was told that it is waiting: no network" in line]
+    left = {entry.task: entry.tell_at is not None for entry in queue.entries()}
+    assert left == {"exit 8": True, "exit 0": False, "exit 7": False}
+    told.clear()
+    queue._database.execute("UPDATE dragoman_queue SET tell_at = 0 WHERE tell_at IS NOT NULL")
+    await worker(queue, tmp_path, **options).work(until_empty=True, poll=0.01)
+    assert told == [("exit 8", "waiting")]
+    assert all(entry.tell_at is None for entry in queue.entries())

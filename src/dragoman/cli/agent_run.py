@@ -48,6 +48,8 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
             return ExitCode.INTERRUPTED
         finally:
             runner.finish(session.close())
+        if code is ExitCode.WAITING and options.run_id is None:  # a worker tells of its own
+            runner.run(session.tell_waiting(task))
     hint = session.how_to_resume(code, "run") if code is ExitCode.WAITING else None
     if hint is not None:
         console.note("It continues as a run of its own, with the usual tools: without custom tools and sub-agents.")
@@ -227,6 +229,7 @@ class AgentSession(Session):
             retry=engine.Retry(times=self._retries()),
             record=self._wire() if self._options.record_wire is not None else None,
             notice=lambda error, wait: self.view.notice(error, wait),
+            ledger=self._ledger(),
         )
 
     def _asks(self) -> engine.Approver:

@@ -24,9 +24,21 @@ def store_of(configuration: Configuration) -> stores.EventStore:
 
 def queue_of(configuration: Configuration) -> fleet.Queue:
     """The queue of tasks: in the database of the records, or where those are files in one of its own."""
+    return fleet.Queue(_queue_database(configuration))
+
+
+def _queue_database(configuration: Configuration) -> stores.Database:
     chosen = configuration.settings.store
     address = "sqlite:queue.db" if chosen.url is None else chosen.url.reveal()
-    return fleet.Queue(stores.database_of(address, folder=configuration.data_dir, fsync=chosen.fsync))
+    return stores.database_of(address, folder=configuration.data_dir, fsync=chosen.fsync)
+
+
+def ledger_of(configuration: Configuration) -> fleet.SharedLedger | None:
+    """Where requests are counted for all runs that share the queue; `None` where no provider's are limited."""
+    providers = configuration.settings.providers.values()
+    if all(one.requests_per_minute is None and one.tokens_per_minute is None for one in providers):
+        return None
+    return fleet.SharedLedger(_queue_database(configuration))
 
 
 def find_run(store: stores.EventStore, wanted: str, option: str = "--resume") -> str:

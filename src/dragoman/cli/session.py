@@ -27,7 +27,7 @@ from . import stopping
 from .advice import advice
 from .answer_type import plain_value, wanted_type
 from .embedded import OFFERED, SYSTEM, Consent
-from .records import find_run, store_of
+from .records import find_run, ledger_of, store_of
 from .session_options import Options
 from .terminal.console import Console, ExitCode, here
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         RunResult,
         ToolPolicy,
     )
+    from dragoman.fleet import SharedLedger
     from dragoman.logs.stores import EventStore, RunRecord
     from dragoman.model import AnyChunk, AnyEvent, Conversation, Message, NativeCall, SessionStarted
     from dragoman.tools import DiskWorkspace, Toolset
@@ -76,6 +77,7 @@ class Session:
         self.why = ""
         self._record: RunRecord | None = None
         self._known_store: EventStore | None = None
+        self._known_ledger: SharedLedger | None = None
         self.recorded = False
         """Whether there is a record to continue from."""
         self._started: SessionStarted | None = None
@@ -243,6 +245,7 @@ class Session:
             retry=Retry(times=self._retries()),
             record=self._wire() if self._options.record_wire is not None else None,
             notice=lambda error, wait: self.view.notice(error, wait),
+            ledger=self._ledger() if sending else None,
         )
         if isinstance(engine, models.LocalEngine):
             engine.progress = self.view.progress
@@ -271,6 +274,14 @@ class Session:
         if "search_web" in self._words() and self.orchestrator.why_no_search is not None:
             message = f"search_web cannot be offered: {self.orchestrator.why_no_search}."
             raise click.BadParameter(message, param_hint="--tools")
+
+    def _ledger(self) -> SharedLedger | None:
+        """Where requests are counted, for all runs that share the queue."""
+        if self._known_ledger is None:
+            self._known_ledger = ledger_of(self.configuration)
+            if self._known_ledger is not None:
+                self._stack.callback(self._known_ledger.close)
+        return self._known_ledger
 
     def _retries(self) -> int:
         chosen = self._options.retries
@@ -676,6 +687,17 @@ class Session:
             self._console.error(_STOPPED[str(result.finish)])
             return ExitCode.LIMIT if result.finish is FinishReason.CONTEXT_EXCEEDED else ExitCode.NO
         return ExitCode.OK
+
+    async def tell_waiting(self, task: str) -> None:
+        """Tells whoever the settings name that this run waits."""
+        from .notices import facts_of, notifier_of
+
+        notifier = notifier_of(self.configuration)
+        if notifier is not None and self.recorded and "waiting" in self.configuration.settings.notify.when:
+            calls, folder = self.waiting_calls(), str(self.folder)
+            facts = facts_of(self.configuration, self.id, "waiting", task=task, folder=folder, calls=calls)
+            for problem in await notifier.tell(facts):
+                self._console.warn(f"nobody was told that this run waits: {problem}")
 
     def how_to_resume(self, code: ExitCode, command: str) -> str | None:
         """How to continue, or `None` when there is no record."""

@@ -51,6 +51,7 @@ class Kind(enum.Enum):
     PROFILE = "the name of a profile, that is of values that may be looser", Rule.TRUSTED
     CODE = "Python that is imported", Rule.OWN
     RELAY = "who gets what other programs of the user say to their models", Rule.OWN
+    NOTICE = "who is told of the user's runs, how and when", Rule.OWN
     ENFORCEMENT = "what is decided about the calls of other programs of the user", Rule.OWN
     TRUST = "whether what a stranger says of itself is believed", Rule.OWN
     STORAGE = "where dragoman keeps its own files", Rule.OWN

@@ -141,6 +141,17 @@ class Provider(Table, frozen=True):
     policy: Annotated[
         dict[str, Any], setting("What differs from the policy when this provider answers.", Kind.OPTIONS)
     ] = {}
+    requests_per_minute: Annotated[
+        AtLeastOne | None,
+        setting("Requests in any minute, of all runs that keep their records in one place.", Kind.LIMIT),
+    ] = None
+    tokens_per_minute: Annotated[
+        AtLeastOne | None,
+        setting(
+            "Tokens in any minute, of the same runs; a request counts with an estimate until its reply has come.",
+            Kind.LIMIT,
+        ),
+    ] = None
     limits: ProviderLimits = ProviderLimits()
 
 
@@ -340,6 +351,24 @@ class Store(Table, frozen=True):
     ] = False
 
 
+class Notify(Table, frozen=True):
+    """Who is told when a run waits for an answer, or ends. What is told is a JSON object."""
+
+    command: Annotated[
+        tuple[str, ...],
+        setting("A program and its arguments, which gets the object on its standard input.", Kind.NOTICE),
+    ] = ()
+    url: Annotated[Secret | None, setting("An address that the object is sent to with POST.", Kind.NOTICE)] = None
+    headers: Annotated[dict[str, Secret], setting("Headers sent with it.", Kind.NOTICE)] = {}
+    allow_private: Annotated[
+        bool, setting("Whether the address may be on this machine or in a private network.", Kind.NOTICE)
+    ] = False
+    when: Annotated[
+        tuple[Literal["waiting", "failed", "done"], ...],
+        setting("States that are told of; only tasks of the queue are told to have failed or to be done.", Kind.NOTICE),
+    ] = ("waiting",)
+
+
 class Price(Table, frozen=True):
     """What one model's tokens cost: US dollars per million, from a day on.
 
@@ -398,6 +427,7 @@ class Settings(Table, frozen=True):
     data_dir: Annotated[Path | None, setting("Where recordings and trust are kept.", Kind.STORAGE)] = None
     cache_dir: Annotated[Path | None, setting("Where what can be made again is kept.", Kind.STORAGE)] = None
     store: Store = Store()
+    notify: Notify = Notify()
     policy: Policy = Policy()
     profiles: dict[str, Profile] = {}
     sandbox: Sandbox = Sandbox()

@@ -59,6 +59,18 @@ class Engine(Protocol):
         ...
 
 
+class Pace(Protocol):
+    """Keeps requests within the rates of a provider."""
+
+    async def turn(self, body: bytes, notice: Callable[[EngineError, float], None] | None) -> str:
+        """Waits until this request may be sent, and gives the id it is counted under; `notice` is told of a wait."""
+        ...
+
+    async def used(self, id: str, tokens: int | None) -> None:
+        """Writes down what a request used; where the provider does not say, the estimate stays."""
+        ...
+
+
 class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One exchange on the wire, as it is recorded: never a key.
 
@@ -92,13 +104,14 @@ class HttpEngine:
         options: Mapping[str, Any] | None = None,
         record: Callable[[Exchange], None] | None = None,
         notice: Callable[[EngineError, float], None] | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self.api: Api = APIS[api] if isinstance(api, str) else api
         self.name = self.api.name
         self.transport, self.provider, self.retry = transport, provider, retry
         self.options = dict(options or {})
         """Sent with every request, in the provider's own terms; those of the request come over them."""
-        self._record, self._notice = record, notice
+        self._record, self._notice, self._pace = record, notice, pace
 
     def limits(self, model: str) -> req.Limits:
         """What a model takes at most, as its API says."""
@@ -136,7 +149,12 @@ class HttpEngine:
             if failed is not None and watch is not None and watch.seen:
                 watch.observe(req.Restarted(failed.message))
             watch = None if observe is None else _Watch(observe)
-            return await self._asked(request, encoded, body, watch)
+            if self._pace is None:
+                return await self._asked(request, encoded, body, watch)
+            turn = await self._pace.turn(body, self._notice)
+            reply = await self._asked(request, encoded, body, watch)
+            await self._pace.used(turn, reply.usage.total)
+            return reply
 
         return await self._persist(request.model, attempt, lambda _: watch is None or not watch.began)
 

@@ -16,14 +16,17 @@ import msgspec
 from dragoman.errors import ConfigError, nearest
 from dragoman.logs.stores import Database
 
+from .calendar import Calendar
+
 State = Literal["queued", "running", "waiting", "done", "failed", "cancelled"]
 STATES: Final[tuple[State, ...]] = ("queued", "running", "waiting", "done", "failed", "cancelled")
 
 TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS dragoman_queue (id TEXT PRIMARY KEY, task TEXT NOT NULL, folder TEXT NOT NULL, "
     "state TEXT NOT NULL, priority INTEGER NOT NULL, added DOUBLE PRECISION NOT NULL, "
-    "start_at DOUBLE PRECISION NOT NULL, every DOUBLE PRECISION, attempts INTEGER NOT NULL, worker TEXT, "
-    "decisions TEXT NOT NULL, message TEXT NOT NULL, changed DOUBLE PRECISION NOT NULL)",
+    "start_at DOUBLE PRECISION NOT NULL, every DOUBLE PRECISION, cron TEXT, zone TEXT, "
+    "attempts INTEGER NOT NULL, worker TEXT, decisions TEXT NOT NULL, message TEXT NOT NULL, "
+    "changed DOUBLE PRECISION NOT NULL, tell_at DOUBLE PRECISION)",
     "CREATE INDEX IF NOT EXISTS dragoman_queue_order ON dragoman_queue (state, priority DESC, added, id)",
     "CREATE INDEX IF NOT EXISTS dragoman_queue_age ON dragoman_queue (added)",
     "CREATE TABLE IF NOT EXISTS dragoman_workers (id TEXT PRIMARY KEY, seen DOUBLE PRECISION NOT NULL)",
@@ -38,7 +41,11 @@ class Decision(NamedTuple):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One task. Times are seconds since 1970, as the database counts them; `every` is seconds."""
+    """One task. Times are seconds since 1970, as the database counts them; `every` is seconds.
+
+    `cron` and `zone` are those of a `Calendar`. `tell_at` is when somebody should be told of its state by whoever gets
+    to it; `None`: nobody, or they know.
+    """
 
     id: str
     task: str
@@ -48,11 +55,19 @@ class Entry(msgspec.Struct, frozen=True):
     added: float
     start_at: float
     every: float | None
+    cron: str | None
+    zone: str | None
     attempts: int
     worker: str | None
     decisions: tuple[Decision, ...]
     message: str
     changed: float
+    tell_at: float | None
+
+    @property
+    def calendar(self) -> Calendar | None:
+        """The times at which it comes back."""
+        return None if self.cron is None or self.zone is None else Calendar(self.cron, self.zone)
 
 
 _COLUMNS: Final = ", ".join(Entry.__struct_fields__)
@@ -74,16 +89,42 @@ class Queue:
     # ── for those who have tasks ───────────────────────────────────────────
 
     def add(
-        self, task: str, *, folder: str = "", priority: int = 0, after: float = 0.0, every: float | None = None
+        self,
+        task: str,
+        *,
+        folder: str = "",
+        priority: int = 0,
+        after: float = 0.0,
+        at: float | None = None,
+        every: float | None = None,
+        calendar: Calendar | None = None,
     ) -> Entry:
-        """Adds a task, to be begun `after` this many seconds; with `every`, it is added anew each time it begins."""
-        id = uuid.uuid4().hex
-        self._database.execute(
-            f"INSERT INTO dragoman_queue ({_COLUMNS}) VALUES "
-            f"(?, ?, ?, 'queued', ?, {self._added}, {self._now} + ?, ?, 0, NULL, '[]', '', {self._now})",
-            *(id, task, folder, priority, after, every),
+        """Adds a task, to be begun `after` this many seconds, or `at` a time in seconds since 1970.
+
+        With `every` or a `calendar` it is added anew each time it begins; a calendar says when the first time is, too.
+        """
+        now = self.now()
+        start = now + after if at is None else at
+        return self.entry(
+            self._insert(task, folder, priority, calendar.after(now) if calendar else start, every, calendar)
         )
-        return self.entry(id)
+
+    def now(self) -> float:
+        """The time by the clock of the database."""
+        ((now,),) = self._database.execute(f"SELECT {self._now}")
+        return float(now)
+
+    def _insert(
+        self, task: str, folder: str, priority: int, start: float, every: float | None, calendar: Calendar | None
+    ) -> str:
+        id = uuid.uuid4().hex
+        cron, zone = (None, None) if calendar is None else (calendar.text, calendar.zone)
+        self._database.execute(
+            f"INSERT INTO dragoman_queue ({_COLUMNS}) VALUES (?, ?, ?, 'queued', ?, {self._added}, "
+            f"?, ?, ?, ?, 0, NULL, '[]', '', {self._now}, NULL)",
+            *(id, task, folder, priority, start, every, cron, zone),
+        )
+        return id
 
     def entries(self, states: Sequence[State] = (), *, most: int | None = None) -> list[Entry]:
         """Entries in these states, or all of them, those that changed last first."""
@@ -139,30 +180,61 @@ class Queue:
             if not found:
                 return None
             (entry,) = found
-            if entry.every is not None:
-                self._add_next(entry, entry.every)
+            if entry.every is not None or entry.cron is not None:
+                self._add_next(entry)
         return entry
 
-    def _add_next(self, entry: Entry, every: float) -> None:
-        """The next time of an entry that comes back: counted from when this one was due, and not before now."""
-        next_at = entry.start_at + every
-        self._database.execute(
-            f"INSERT INTO dragoman_queue ({_COLUMNS}) VALUES (?, ?, ?, 'queued', ?, {self._added}, "
-            f"CASE WHEN ? > {self._now} THEN ? ELSE {self._now} + ? END, ?, 0, NULL, '[]', '', {self._now})",
-            *(uuid.uuid4().hex, entry.task, entry.folder, entry.priority, next_at, next_at, every, every),
-        )
-        self._database.execute("UPDATE dragoman_queue SET every = NULL WHERE id = ?", entry.id)
+    def _add_next(self, entry: Entry) -> None:
+        """The next time of an entry that comes back: counted from when this one was due, and not before now.
 
-    def end(self, entry: Entry, state: State, message: str = "", *, after: float = 0.0) -> bool:
-        """Says what became of an entry that was taken. False if it is not this worker's any more."""
+        Times that passed while no worker was there are not made up for.
+        """
+        now, calendar = self.now(), entry.calendar
+        if calendar is not None:
+            start = calendar.after(max(now, entry.start_at))
+        else:
+            assert entry.every is not None
+            start = entry.start_at + entry.every
+            start = start if start > now else now + entry.every
+        self._insert(entry.task, entry.folder, entry.priority, start, entry.every, calendar)
+        self._database.execute(
+            "UPDATE dragoman_queue SET every = NULL, cron = NULL, zone = NULL WHERE id = ?", entry.id
+        )
+
+    def end(
+        self, entry: Entry, state: State, message: str = "", *, after: float = 0.0, telling: float | None = None
+    ) -> bool:
+        """Says what became of an entry that was taken. False if it is not this worker's any more.
+
+        With `telling`, somebody is to be told. Who ends it does that; if it does not say within so many seconds that it
+        has (`told`), another worker gets the entry from `to_tell`.
+        """
         keep = "" if state == "queued" else ", decisions = '[]'"
         ended = self._database.execute(
             f"UPDATE dragoman_queue SET state = ?, message = ?, worker = NULL, changed = {self._now}, "
-            f"start_at = {self._now} + ?{keep} "
+            f"start_at = {self._now} + ?, tell_at = {self._now} + ?{keep} "
             "WHERE id = ? AND worker = ? AND attempts = ? AND state = 'running' RETURNING id",
-            *(state, message, after, entry.id, entry.worker, entry.attempts),
+            *(state, message, after, telling, entry.id, entry.worker, entry.attempts),
         )
         return bool(ended)
+
+    def told(self, id: str) -> None:
+        """Says that whoever was to be told of an entry knows."""
+        self._database.execute("UPDATE dragoman_queue SET tell_at = NULL WHERE id = ?", id)
+
+    def to_tell(self, again: float, longest: float) -> list[Entry]:
+        """Gives entries of which somebody should have been told by now; after `again` seconds, they are given again.
+
+        What nobody could be told within `longest` seconds is given up, unless it still waits for an answer.
+        """
+        late = f"state <> 'waiting' AND changed < {self._now} - ?"
+        self._database.execute(
+            f"UPDATE dragoman_queue SET tell_at = NULL WHERE tell_at <= {self._now} AND {late}", longest
+        )
+        return self._entries(
+            f"UPDATE dragoman_queue SET tell_at = {self._now} + ? WHERE tell_at <= {self._now} RETURNING {_COLUMNS}",
+            again,
+        )
 
     def still_taken(self, entry: Entry) -> bool:
         """Whether an entry is still this worker's to run: it may have been cancelled."""
@@ -183,16 +255,17 @@ class Queue:
         """Says that a worker has ended; what it still has is taken over at once."""
         self._database.execute("DELETE FROM dragoman_workers WHERE id = ?", worker)
 
-    def take_over(self, silent: float, most_attempts: int) -> list[Entry]:
+    def take_over(self, silent: float, most_attempts: int, *, telling: bool = False) -> list[Entry]:
         """Queues again what workers had that were not heard of for so many seconds; gives those entries.
 
-        One whose workers died too often fails: what it does may be what kills them.
+        One whose workers died too often fails: what it does may be what kills them. With `telling`, `to_tell` gives it.
         """
         dead = f"worker NOT IN (SELECT id FROM dragoman_workers WHERE seen > {self._now} - ?)"
         with self._database.transaction():
             self._database.execute(
                 f"UPDATE dragoman_queue SET state = 'failed', worker = NULL, changed = {self._now}, "
-                f"message = ? WHERE state = 'running' AND attempts >= ? AND {dead}",
+                f"tell_at = {self._now if telling else 'NULL'}, message = ? "
+                f"WHERE state = 'running' AND attempts >= ? AND {dead}",
                 *(f"its worker died, {most_attempts} times", most_attempts, silent),
             )
             found = self._entries(
@@ -216,8 +289,8 @@ class Queue:
         marks = ", ".join("?" * len(states))
         return bool(
             self._database.execute(
-                f"UPDATE dragoman_queue SET {change}, changed = {self._now} WHERE id = ? AND state IN ({marks}) "
-                "RETURNING id",
+                f"UPDATE dragoman_queue SET {change}, tell_at = NULL, changed = {self._now} "
+                f"WHERE id = ? AND state IN ({marks}) RETURNING id",
                 *(*values, id, *states),
             )
         )

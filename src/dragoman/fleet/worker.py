@@ -11,7 +11,7 @@ import os
 import socket
 import uuid
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -26,6 +26,11 @@ _GRACE: Final = 30.0
 """Seconds that a run has to put itself in order when it is to stop."""
 
 
+_TOLD_AGAIN: Final = 120.0
+_TOLD_UNTIL: Final = 86_400.0
+"""Seconds after which it is tried again to tell somebody, and after which that is given up for what has ended."""
+
+
 class Ended(NamedTuple):
     """What the end of a process means for its entry; `retried`: after how many seconds it is tried again."""
 
@@ -38,7 +43,8 @@ class Worker:
 
     `command` gives the program that begins or continues the run of an entry, with the environment it gets; the task is
     its standard input. `meaning` says what the exit code of that program means. `say` is told what happens. A worker
-    that is not heard of for `silent` seconds is dead.
+    that is not heard of for `silent` seconds is dead. `tell` tells somebody of an entry that has come to one of the
+    states `tells`, and gives what went wrong; then it is tried again later.
     """
 
     def __init__(
@@ -53,13 +59,15 @@ class Worker:
         silent: float = 30.0,
         most_attempts: int = 5,
         say: Callable[[str], None] = lambda _: None,
-        noticed: Callable[[Entry, State, str], None] = lambda *_: None,
+        tells: Collection[State] = (),
+        tell: Callable[[Entry], Awaitable[Sequence[str]]] | None = None,
     ) -> None:
         self.id = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._queue, self._store, self._root = queue, store, root.resolve()
         self._command, self._meaning = command, meaning
         self._concurrency, self._silent, self._most = concurrency, silent, most_attempts
-        self._say, self._noticed = say, noticed
+        self._say, self._tells, self._tell = say, frozenset(tells if tell is not None else ()), tell
+        self._telling: set[asyncio.Task[None]] = set()
         self._running: dict[asyncio.Task[None], Entry] = {}
         self._wake = asyncio.Event()
 
@@ -88,8 +96,27 @@ class Worker:
             await self._stop()
 
     def _watch(self) -> None:
-        for entry in self._queue.take_over(self._silent, self._most):
+        for entry in self._queue.take_over(self._silent, self._most, telling="failed" in self._tells):
             self._say(f"{entry.id[:8]}: its worker {entry.worker or ''} is gone; it is queued again")
+        if self._tells:
+            for entry in self._queue.to_tell(_TOLD_AGAIN, _TOLD_UNTIL):
+                self._tell_of(entry)
+
+    def _tell_of(self, entry: Entry) -> None:
+        task = asyncio.get_running_loop().create_task(self._told(entry))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _told(self, entry: Entry) -> None:
+        assert self._tell is not None
+        try:
+            problems = await self._tell(entry)
+            if not problems:
+                self._queue.told(entry.id)
+        except StorageError as error:  # the database is away: whoever finds the entry tells of it
+            problems = [str(error)]
+        for problem in problems:
+            self._say(f"{entry.id[:8]}: nobody was told that it is {entry.state}: {problem}")
 
     def _fill(self) -> None:
         while len(self._running) < self._concurrency:
@@ -169,13 +196,17 @@ class Worker:
         return "".join(said).strip()[-_LONGEST_MESSAGE:]
 
     def _end(self, entry: Entry, ended: Ended, message: str) -> None:
-        if self._queue.end(entry, ended.state, message, after=ended.retried or 0.0):
+        telling = _TOLD_AGAIN if ended.state in self._tells else None
+        if self._queue.end(entry, ended.state, message, after=ended.retried or 0.0, telling=telling):
             self._say(f"{entry.id[:8]}: {ended.state}")
-            self._noticed(entry, ended.state, message)
+            if telling is not None:
+                self._tell_of(self._queue.entry(entry.id))
         else:
             self._say(f"{entry.id[:8]}: it was cancelled, or another worker has it")
 
     async def _stop(self) -> None:
+        if self._telling:
+            await asyncio.wait([*self._telling])
         for task in self._running:
             task.cancel()
         if self._running:

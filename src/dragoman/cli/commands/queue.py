@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
 
+from dragoman import fleet
 from dragoman.cli.records import queue_of, store_of
 from dragoman.cli.terminal.console import Console, ExitCode, foreign, json_option
-from dragoman.errors import LogError, nearest
+from dragoman.errors import ConfigError, LogError, nearest
 
 if TYPE_CHECKING:
     from dragoman.fleet import Entry
@@ -33,8 +36,15 @@ def command() -> None:
     "--folder", metavar="PATH", default="", help="Folder to work in, relative to the workspace of the worker."
 )
 @click.option("--priority", type=int, default=0, help="Tasks with a larger number are done first; default: 0.")
-@click.option("--in", "after", metavar="DURATION", default="0s", help="Begin after this time: 90s, 10m, 2h, 1d.")
+@click.option("--in", "after", metavar="DURATION", help="Begin after this time: 90s, 10m, 2h, 1d.")
+@click.option("--at", metavar="TIME", help='Begin at this time, in --zone: "2026-11-20 09:00".')
 @click.option("--every", metavar="DURATION", help="Do it again each time this has passed: 90s, 10m, 2h, 1d.")
+@click.option(
+    "--cron",
+    metavar="SCHEDULE",
+    help='Do it at these times, as crontab writes them: "0 9 * * mon-fri", "*/15 * * * *", @daily.',
+)
+@click.option("--zone", metavar="ZONE", help="Time zone of --at and --cron, such as Europe/Berlin; default: yours.")
 @json_option
 @click.pass_obj
 def add(
@@ -43,8 +53,11 @@ def add(
     task: tuple[str, ...],
     folder: str,
     priority: int,
-    after: str,
+    after: str | None,
+    at: str | None,
     every: str | None,
+    cron: str | None,
+    zone: str | None,
     as_json: bool,
 ) -> ExitCode:
     """Add a TASK and print its id, which is also the id of its run; "-" takes the task from standard input.
@@ -52,7 +65,7 @@ def add(
     \b
     dragoman queue add "update the changelog"
     dragoman queue add --folder api --priority 5 "fix the failing test"
-    dragoman queue add --every 1d "look for outdated dependencies"
+    dragoman queue add --cron "0 9 * * mon-fri" "look for outdated dependencies"
     """
     text = " ".join(task)
     if text == "-":
@@ -63,20 +76,51 @@ def add(
         raise click.UsageError("The task is empty.")
     if os.path.isabs(folder) or ".." in Path(folder).parts:
         raise click.BadParameter("it is relative to the workspace of the worker, and inside it.", param_hint="--folder")
-    wait = _seconds(after, "--in")
+    times = {"--in": after, "--at": at, "--cron": cron}
+    given = [name for name, value in times.items() if value is not None]
+    if len(given) > 1:
+        raise click.UsageError(f"{given[0]} and {given[1]} both say when to begin: give one of them.")
+    if cron is not None and every is not None:
+        raise click.UsageError("--cron and --every both say when to do it again: give one of them.")
+    if zone is not None and at is None and cron is None:
+        raise click.UsageError("--zone is the time zone of --at or --cron: give one of them.")
     again = None if every is None else _seconds(every, "--every")
     if again == 0:
         raise click.BadParameter("it must be longer than 0 seconds.", param_hint="--every")
+    zone = zone or fleet.zone_here()
+    with _told("--at"):
+        begin = None if at is None else fleet.moment(at, zone)
+    with _told("--cron"):
+        calendar = None if cron is None else fleet.Calendar(cron, zone)
     queue = queue_of(console.configuration())
     try:
-        entry = queue.add(text, folder=folder, priority=priority, after=wait, every=again)
+        entry = queue.add(
+            text,
+            folder=folder,
+            priority=priority,
+            after=0.0 if after is None else _seconds(after, "--in"),
+            at=begin,
+            every=again,
+            calendar=calendar,
+        )
     finally:
         queue.close()
     if as_json:
         console.json(_facts(entry))
     else:
         console.line(entry.id)
+        if given:
+            console.note(f"It begins {_time(entry.start_at)}.")
     return ExitCode.OK
+
+
+@contextmanager
+def _told(option: str) -> Iterator[None]:
+    """Makes a mistake in a time one of the command line."""
+    try:
+        yield
+    except ConfigError as error:
+        raise click.BadParameter(f"{error}.", param_hint=option) from error
 
 
 def _seconds(text: str, option: str) -> float:
@@ -94,22 +138,21 @@ def _seconds(text: str, option: str) -> float:
 @click.pass_obj
 def list_command(console: Console, *, states: tuple[Any, ...], limit: int, as_json: bool) -> ExitCode:
     """List tasks with their state."""
-    from dragoman.fleet import STATES
-
     for state in states:
-        if state not in STATES:
-            known = f"the states are {', '.join(STATES)}"
-            raise click.BadParameter(f'no task is "{state}": {known}.{nearest(state, STATES)}', param_hint="--state")
+        if state not in fleet.STATES:
+            known = f"the states are {', '.join(fleet.STATES)}"
+            message = f'no task is "{state}": {known}.{nearest(state, fleet.STATES)}'
+            raise click.BadParameter(message, param_hint="--state")
     queue = queue_of(console.configuration())
     try:
-        entries = queue.entries(states, most=limit)
+        entries, now = queue.entries(states, most=limit), queue.now()
     finally:
         queue.close()
     if as_json:
         console.json([_facts(entry) for entry in entries])
     elif entries:
         rows = [
-            (entry.id[:8], entry.state, str(entry.priority), _time(entry.changed), foreign(_line(entry), one_line=True))
+            (entry.id[:8], entry.state, str(entry.priority), _when(entry, now), foreign(_line(entry), one_line=True))
             for entry in entries
         ]
         console.table(("id", "state", "priority", "changed", "task"), rows)
@@ -152,6 +195,7 @@ def show(console: Console, *, id: str, as_json: bool) -> ExitCode:
         ("priority", str(entry.priority)),
         ("added", _time(entry.added)),
         ("starts", _time(entry.start_at) if entry.state == "queued" else ""),
+        ("again", _again(entry)),
         ("worker", entry.worker or ""),
         ("attempts", str(entry.attempts)),
         ("message", entry.message),
@@ -199,6 +243,19 @@ def _facts(entry: Entry) -> dict[str, Any]:
 
 def _time(seconds: float) -> str:
     return datetime.datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _when(entry: Entry, now: float) -> str:
+    """When it changed last or, where it waits for its time, when it begins."""
+    starts = entry.state == "queued" and entry.start_at > now
+    return f"starts {_time(entry.start_at)}" if starts else _time(entry.changed)
+
+
+def _again(entry: Entry) -> str:
+    """When a task comes back."""
+    if entry.cron is not None:
+        return f"{entry.cron} ({entry.zone})"
+    return "" if entry.every is None else f"every {datetime.timedelta(seconds=entry.every)}"
 
 
 def _line(entry: Entry) -> str:

@@ -164,6 +164,8 @@ def _run(console: Console, options: Options, task: str, given: Given, *, dry_run
             code = ExitCode.INTERRUPTED
         finally:
             runner.finish(session.close())
+        if code is ExitCode.WAITING and options.run_id is None:  # a worker tells of its own
+            runner.run(session.tell_waiting(task))
         hint = session.how_to_resume(code, "run")
         if hint is not None and (code is not ExitCode.OK or sys.stderr.isatty()):
             console.note(hint)

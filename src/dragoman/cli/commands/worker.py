@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from dragoman.cli.notices import facts_of, notifier_of
 from dragoman.cli.records import queue_of, store_of
 from dragoman.cli.terminal.console import Console, ExitCode, here
+from dragoman.cli.waiting_runs import waiting_in
 
 if TYPE_CHECKING:
     from dragoman.fleet import Ended, Entry
@@ -74,6 +76,23 @@ def command(
         words = [sys.executable, "-m", "dragoman", "run", *run_options, *asked, *decided, "--run-id", entry.id, "-"]
         return words, environment
 
+    notifier = notifier_of(configuration)
+
+    async def tell(entry: Entry) -> list[str]:
+        assert notifier is not None
+        calls = waiting_in(list(store.read(entry.id))) if entry.state == "waiting" else []
+        return await notifier.tell(
+            facts_of(
+                configuration,
+                entry.id,
+                entry.state,
+                task=entry.task,
+                folder=entry.folder,
+                message=entry.message,
+                calls=calls,
+            )
+        )
+
     try:
         with Runner() as runner:
             worker = Worker(
@@ -85,6 +104,8 @@ def command(
                 concurrency=concurrency,
                 silent=silent,
                 say=console.note,
+                tells=configuration.settings.notify.when,
+                tell=None if notifier is None else tell,
             )
             console.note(f"{worker.id} takes tasks from {queue.place}")
             runner.run(worker.work(until_empty=until_empty))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .local import LocalEngine as LocalEngine
     from .model_choice import can_run_here as can_run_here, default_model as default_model, models_of as models_of
     from .model_files import MODEL_FILES as MODEL_FILES, cached as cached, fetched as fetched
+    from .pace import MINUTE as MINUTE, Ledger as Ledger, seconds_until_room as seconds_until_room
     from .providers import (
         PROVIDERS as PROVIDERS,
         Provider as Provider,
@@ -36,6 +37,7 @@ else:
             "local": ("LocalEngine",),
             "model_choice": ("can_run_here", "default_model", "models_of"),
             "model_files": ("MODEL_FILES", "cached", "fetched"),
+            "pace": ("MINUTE", "Ledger", "seconds_until_room"),
             "providers": (
                 "PROVIDERS",
                 "Provider",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from dragoman.engine.policy import Retry
     from dragoman.engine.transport import Sizes, Times
 
+    from .pace import Ledger, ProviderPace
+
 MakesEngine = Callable[..., "tuple[ConstrainedEngine, str]"]
 """Gives, for a model's name, its engine and the name it goes by."""
 
@@ -244,6 +246,7 @@ def engine_for(
     retry: Retry | None = None,
     record: Callable[[Exchange], None] | None = None,
     notice: Callable[[EngineError, float], None] | None = None,
+    ledger: Ledger | None = None,
     environment: Mapping[str, str] = os.environ,
     vouched: bool = True,
 ) -> tuple[HttpEngine | ConstrainedEngine, str]:
@@ -252,6 +255,7 @@ def engine_for(
     The settings are those of this process (`dragoman.config.current()`), as the command line reads them.
     `configuration` names others; with `None` no settings are read, only the provider's own environment variables.
     `vouched=False` is for a name that neither the user nor the developer chose: see `check_unvouched_model`.
+    Requests are counted in `ledger` where the settings limit how many a minute may have; else in this process.
     """
     from dragoman.config import chosen as settled
     from dragoman.engine.engine import HttpEngine
@@ -296,9 +300,19 @@ def engine_for(
             options=section.options if section is not None else None,
             record=record,
             notice=notice,
+            pace=_pace(name, section, ledger),
         ),
         model,
     )
+
+
+def _pace(name: str, section: Any, ledger: Ledger | None) -> ProviderPace | None:
+    """What keeps requests within the limits of the settings; `None` where there are none."""
+    if section is None or (section.requests_per_minute is None and section.tokens_per_minute is None):
+        return None
+    from .pace import ProviderPace, Rates
+
+    return ProviderPace(name, Rates(section.requests_per_minute, section.tokens_per_minute), ledger)
 
 
 def _provider(name: str, configuration: Configuration | None) -> Provider:

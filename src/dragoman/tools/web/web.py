@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import msgspec
@@ -281,6 +281,36 @@ class Web:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ToolError(
                 f"{shortened(url, 300)} could not be fetched: {_reason(error)}", details={"url": url}
+            ) from error
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
+        """Sends a body to an address, within the same limits; an answer that is no success is a `ToolError`.
+
+        A redirect is none: what was meant for one address is not sent to another.
+        """
+        import asyncio
+
+        import aiohttp
+
+        target = parse_url(url)
+        seconds = self.limits.seconds(None)
+        try:
+            async with asyncio.timeout(seconds):
+                self.reach.check_url(target)
+                proxy = await self._proxy(target, self.reach) if self.trust_env else None
+                async with (
+                    self._session(self.reach if proxy is None else Reach().also(place_of(proxy))) as session,
+                    session.post(
+                        target, data=body, headers=dict(headers), allow_redirects=False, proxy=proxy
+                    ) as response,
+                ):
+                    if response.status >= 300:
+                        raise await self._failed(url, response)
+        except TimeoutError as error:
+            raise timed_out(url, seconds) from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise ToolError(
+                f"nothing could be sent to {shortened(url, 300)}: {_reason(error)}", details={"url": url}
             ) from error
 
     async def _follow(self, url: str, target: URL, reach: Reach, *, any_type: bool) -> Fetched:
