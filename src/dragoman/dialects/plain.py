@@ -310,10 +310,8 @@ _WORDS = {
     "max_turns": "Maximum number of turns.",
     "message": "Text of the message.",
     "metadata": "Further data to keep with the item.",
-    "mode": "Kind of result.",
     "model": "Model to use.",
     "multiline": "Let matches span lines.",
-    "name": "Name.",
     "notify_when_idle": "Be notified when the agent is idle.",
     "offset": "Number of results to skip.",
     "only_matching": "Show only the matching text of each line.",
@@ -327,7 +325,6 @@ _WORDS = {
     "purpose": "What it is for, in one sentence.",
     "query": "Text to search for.",
     "questions": "Questions to ask.",
-    "reason": "Why it is run as a program.",
     "region": "Rectangle to view: left, top, right and bottom, in pixels.",
     "respect_ignore": "Leave out files that are ignored, for example by .gitignore.",
     "result": "Result of the task.",
@@ -346,17 +343,55 @@ _WORDS = {
     "system_prompt": "Instructions for the agent.",
     "templates": "List resource templates instead of resources.",
     "terminal": "Run it in a terminal.",
-    "text": "Text.",
     "timeout_ms": "Timeout in milliseconds.",
-    "to": "Destination: the new path, or the agent that gets the message.",
     "tool": "Name of the tool.",
     "tools": "Names of the tools the agent may use.",
     "unsandboxed": "Ask the user to run it outside the sandbox, after it failed because of the sandbox.",
     "uri": "URI of the resource.",
-    "url": "URL.",
     "wait_ms": "Milliseconds to wait for output.",
     "width": "Width of the window in pixels.",
 }
+
+_FILE, _SEARCHED = "Path of the file.", "File or folder to search. Default: the whole workspace."
+_SYNTAX = "Code to match; `$NAME` stands for one node and `$$$NAME` for several, for example `print($ARG)`."
+_OWN_WORDS = {
+    "change_plan_item.text": "New text of the item.",
+    "edit_file.path": _FILE,
+    "edit_notebook.mode": "What to do with the cell: replace, insert or delete it.",
+    "edit_notebook.path": "Path of the notebook.",
+    "find_files.path": "Folder to search. Default: the whole workspace.",
+    "find_files.pattern": "Glob pattern, for example `**/*.py`.",
+    "find_in_page.pattern": "Text to find.",
+    "find_in_page.url": "URL of the page.",
+    "insert_text.path": _FILE,
+    "insert_text.text": "Lines to insert.",
+    "message_agent.to": "Name or id of the agent that gets the message.",
+    "move_file.path": "Path of the file to move.",
+    "move_file.to": "New path of the file.",
+    "read_notebook.path": "Path of the notebook.",
+    "read_output.pattern": "Return only lines that match this regular expression.",
+    "replace_lines.path": _FILE,
+    "replace_lines.text": "New lines. Empty: the lines are deleted.",
+    "rewrite_code.path": _SEARCHED,
+    "rewrite_code.pattern": _SYNTAX,
+    "run_code.reason": "What the program is for, in one sentence.",
+    "save_memory.text": "Text to remember.",
+    "search_code.path": _SEARCHED,
+    "search_code.pattern": _SYNTAX,
+    "search_text.mode": "Result: matching lines (content), files with a match (files) or matches per file (count).",
+    "search_text.path": _SEARCHED,
+    "search_text.pattern": r"Regular expression, for example `def \w+`; with `literal`, the text itself.",
+    "search_tools.query": "What the tool should be able to do.",
+    "spawn_agent.name": "Name for the agent.",
+    "take_screenshot.url": "URL of the page.",
+    "type_into.text": r"Text to type. End a line with `\n`.",
+    "undo_edit.path": _FILE,
+    "use_skill.name": "Name of the skill.",
+    "view_image.path": "Path of the image.",
+    "watch_command.url": "URL of a socket to follow.",
+    "watch_command.limit": "Stop after this many lines.",
+}
+"""Words for a parameter of one tool, where those for its name would be vague."""
 
 
 def spelled(operation: type[op.Operation]) -> AnySpelling:
@@ -368,7 +403,8 @@ def spelled(operation: type[op.Operation]) -> AnySpelling:
         default = REQUIRED if field.required else field.default
         if field.default_factory is not msgspec.NODEFAULT:
             default = field.default_factory()
-        words = described.get(field.name) or _WORDS[field.name]
+        own = _OWN_WORDS.get(f"{operation.__struct_config__.tag}.{field.name}")
+        words = described.get(field.name) or own or _WORDS[field.name]
         declared[field.name] = Parameter(field.name, None, words, default)
     namespace = {
         "__module__": __name__,

@@ -7,7 +7,9 @@ was not named is "."). `None` means "not said"; no default is ever invented for 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+
+from msgspec import Meta
 
 from .base import Value
 from .operation_base import (
@@ -112,23 +114,18 @@ class WriteFile(Writing, frozen=True):
 
 
 class Edit(Value, frozen=True, gc=False):
-    """One change in a file: `old` becomes `new`.
+    """One change: the text `old` becomes `new`."""
 
-    `old` must be found exactly once, unless `everywhere`; `expected` is how often it must be found.
-    With `whole_lines` both are runs of whole lines, looked for after the `anchors` (lines found in
-    order), and at the file's end if `at_end`; there `old=None` inserts `new` after the last anchor,
-    or at the end of the file when there is none. `kept` pairs the lines that stay, by their numbers in `old` and `new`,
-    where they are not those that `kept_lines` finds.
-    """
-
-    old: str | None
-    new: str
-    everywhere: bool = False
-    expected: int | None = None
-    whole_lines: bool = False
-    anchors: tuple[str, ...] = ()
-    at_end: bool = False
-    kept: tuple[tuple[int, int], ...] | None = None
+    # With `whole_lines` and no `old`, `new` is inserted after the last anchor, or at the end of the file. `kept` pairs
+    # the lines that stay, by their numbers in `old` and `new`, where `line_pairs.kept_lines` finds others.
+    old: Annotated[str | None, Meta(description="Text to replace, exactly as it is in the file; it must occur once.")]
+    new: Annotated[str, Meta(description="Text to put in its place. Empty: the old text is deleted.")]
+    everywhere: Annotated[bool, Meta(description="Replace every occurrence.")] = False
+    expected: Annotated[int | None, Meta(description="How often `old` must occur; all are replaced.")] = None
+    whole_lines: Annotated[bool, Meta(description="Match whole lines only.")] = False
+    anchors: Annotated[tuple[str, ...], Meta(description="With `whole_lines`: lines above the place, in order.")] = ()
+    at_end: Annotated[bool, Meta(description="With `whole_lines`: the place is at the end of the file.")] = False
+    kept: Annotated[tuple[tuple[int, int], ...] | None, Meta(description="Lines that stay. Leave this out.")] = None
 
 
 class EditFile(Writing, frozen=True):
@@ -724,7 +721,7 @@ class UseSkill(Operation, frozen=True):
 
 
 class RunCode(Executing, frozen=True):
-    """Run a program; `reason` says why it could not be read as the operations it performs."""
+    """Run a program."""
 
     unspoken = _WITH_SHELL
     tool_module = "tools.run_code"
@@ -733,6 +730,7 @@ class RunCode(Executing, frozen=True):
     code: str
     language: str
     reason: str | None = None
+    """In a log: why the program was not read as the operations it performs."""
 
 
 class GenerateImage(Operation, frozen=True):
