@@ -298,6 +298,15 @@ def test_an_id_that_begins_several_is_told_and_so_is_one_nobody_has(shared: User
     assert (nobody.code, "no session begins with 'ses_mian'" in nobody.err) == (5, True)
 
 
+@pytest.mark.parametrize("wanted", ["last", "6a89"])
+def test_where_nothing_is_recorded_the_error_says_where_sessions_are_looked_for(user: User, wanted: str) -> None:
+    answer = user.types("show", wanted)
+    assert (answer.code, answer.out) == (5, "")
+    assert answer.err == (
+        f"error: no session {wanted!r}: none was found; `dragoman sources` shows where they are looked for\n"
+    )
+
+
 def test_further_folders_count_in_the_quick_way_too(reader: User, tmp_path: Path) -> None:
     again = CLAUDE.replace(b"s-1", b"s-9").replace(b"req_", b"other_").replace(b"msg_", b"m_").decode()
     reader.write(tmp_path / "elsewhere" / "x.jsonl", again)

@@ -196,10 +196,15 @@ def find_logs(
     known = list(all_logs(places, named, folders))
     found = [one for one in known if _names(one.path, wanted)]
     if not found:
-        raise LogError(
-            f"no session begins with {wanted!r} among {len(known)} log files; `dragoman sessions` lists them"
-        )
+        raise no_session(wanted, f"{len(known)} log files" if known else "")
     return found
+
+
+def no_session(wanted: str, among: str, near: str = "") -> LogError:
+    """The error for an id that is not found among the sessions there are; `among` is empty when there are none."""
+    if not among:
+        return LogError(f"no session {wanted!r}: none was found; `dragoman sources` shows where they are looked for")
+    return LogError(f"no session begins with {wanted!r} among {among}; `dragoman sessions` lists them{near}")
 
 
 def _below(folder: Path, passed: list[Path] | None = None) -> Iterator[Found]:

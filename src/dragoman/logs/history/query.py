@@ -23,7 +23,7 @@ from dragoman.logs.base.format import Places
 from dragoman.logs.base.reading import read
 from dragoman.model import AnyEvent, Session
 
-from .discover import Found, Walk, find_logs
+from .discover import Found, Walk, find_logs, no_session
 from .filter import EVERYTHING, Filter, chosen_events
 from .index import Counts, Index, default_path
 from .indexed_file import name_of, path_of
@@ -298,9 +298,8 @@ class Query:
         if found is not None:
             return found
         mains = self._sessions.ids()
-        raise LogError(
-            f"no session begins with {id!r} among {len(mains)}; `dragoman sessions` lists them.{nearest(id, mains)}"
-        )
+        near = nearest(id, mains)
+        raise no_session(id, str(len(mains)) if mains else "", f".{near}" if near else "")
 
     def logs_of(self, id: str) -> list[Found]:
         """The files of a session and its sub-agents, by its id or a prefix of it; none if there is no such session."""
