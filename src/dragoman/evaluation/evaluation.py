@@ -187,7 +187,8 @@ def read_attempts(folder: Path) -> dict[tuple[str, str, str, str, int], Attempt]
 
 def _opened(stack: AsyncExitStack, made: tuple[Engine, str], at_once: int, *, optional: bool) -> tuple[Engine, str]:
     if isinstance(made[0], LocalEngine):
-        made[0].conversations, made[0].optional = at_once, optional
+        # Twice as many as there are at once: tasks with tools of their own do not take the place of the others' prompt.
+        made[0].conversations, made[0].optional = 2 * at_once, optional
     close = getattr(made[0], "close", None)
     if close is not None:
         stack.push_async_callback(close)
