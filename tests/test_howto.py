@@ -195,7 +195,7 @@ def test_a_command_is_one_file_and_one_line(checkout: Checkout) -> None:
     assert checkout.touched["add-a-command"] == [
         {
             "src/dragoman/cli/commands/operations.py": [],
-            "src/dragoman/cli/__init__.py": ['+    "operations": "List what tool calls can mean.",'],
+            "src/dragoman/cli/__init__.py": ['+        "operations": "List what tool calls can mean.",'],
         }
     ]
 

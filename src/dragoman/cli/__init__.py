@@ -1,6 +1,6 @@
 """The command `dragoman`: one file per sub-command, imported when it is used.
 
-A new sub-command is a file here that sets `command`, and a line in `COMMANDS`.
+A new sub-command is a file here that sets `command`, and a line in `SECTIONS`.
 """
 
 from __future__ import annotations
@@ -24,56 +24,70 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # Short, so that each stays on one line of the help.
-COMMANDS = {
-    "agents": "Check, list and show agents written as files.",
-    "analyse": "Find failures, loops, slow calls and what fills the context.",
-    "approve": "Allow calls that a run waits for.",
-    "browse": "Browse sessions on the whole terminal.",
-    "chat": "Talk with a model that has tools, turn by turn.",
-    "completion": "Print the script that completes words in your shell.",
-    "config": "Show the settings, and where each of them came from.",
-    "corpus": "Put the logs of many machines into one corpus.",
-    "dialect": "Check a dialect of your own, or begin one.",
-    "doctor": "Check logs: what could not be read, or was not known.",
-    "eval": "Measure how models do tasks, in which vocabulary.",
-    "events": "Print the events of logs, one JSON object per line.",
-    "export": "Write a recorded session in another form.",
-    "gateway": "Run a coding agent on a model of another provider.",
-    "hook": "Enforce your rules in the hooks of coding agents.",
-    "index": "Look after the index of all logs.",
-    "keep": "Archive logs before clients delete them.",
-    "keys": "Store the keys of providers, and try them.",
-    "lab": "Look into logs closely: search them like grep.",
-    "mcp": "Serve tools over MCP, and look at servers of others.",
-    "memory": "List, show and forget what models saved to remember.",
-    "models": "List the models of providers, with window and prices.",
-    "pack": "Hand over recent sessions, in a page of Markdown.",
-    "plugins": "List tools, dialects, APIs and all else, with their origin.",
-    "policy": "See what your rules decide, and learn new ones.",
-    "port": "Write a session for another client, to resume it there.",
-    "projects": "List the projects of recorded sessions, worktrees together.",
-    "query": "Ask recorded sessions in SQL.",
-    "queue": "Add tasks for workers, list, cancel and retry them.",
-    "refuse": "Refuse calls that a run waits for.",
-    "replay": "Do again what a session did; see what differs.",
-    "run": "Give a model a task and the tools to do it.",
-    "say": "Say an operation in the words of each vocabulary.",
-    "schema": "Learn the shapes of logs, and check them for drift.",
-    "sessions": "List recorded sessions of coding agents, newest first.",
-    "show": "Show one recorded session, turn by turn.",
-    "skills": "List the skills a model can load here.",
-    "sources": "List where coding agents keep their sessions.",
-    "stats": "Count calls, failures, tokens, cost and durations.",
-    "tool": "Do one operation by hand: read a file, run a command, …",
-    "tools": "Show the tools as a model sees them, and what is lost.",
-    "translate": "Translate a tool call from one vocabulary to another.",
-    "trust": "Let a project set URLs, keys, plugins and looser policies.",
-    "untrust": "Take back what `dragoman trust` gave.",
-    "usage": "Show tokens and cost by day, block or session.",
-    "view": "Open a local page with all recorded sessions.",
-    "watch": "Follow sessions of coding agents as they are written.",
-    "worker": "Do the tasks of the queue.",
+SECTIONS = {
+    "Run tasks": {
+        "run": "Give a model a task and the tools to do it.",
+        "chat": "Talk with a model that has tools, turn by turn.",
+        "approve": "Allow calls that a run waits for.",
+        "refuse": "Refuse calls that a run waits for.",
+        "queue": "Add tasks for workers, list, cancel and retry them.",
+        "worker": "Do the tasks of the queue.",
+        "models": "List the models of providers, with window and prices.",
+        "keys": "Store the keys of providers, and try them.",
+    },
+    "See what coding agents did": {
+        "sessions": "List recorded sessions of coding agents, newest first.",
+        "show": "Show one recorded session, turn by turn.",
+        "view": "Open a local page with all recorded sessions.",
+        "browse": "Browse sessions on the whole terminal.",
+        "watch": "Follow sessions of coding agents as they are written.",
+        "lab": "Look into logs closely: search them like grep.",
+        "stats": "Count calls, failures, tokens, cost and durations.",
+        "usage": "Show tokens and cost by day, block or session.",
+        "query": "Ask recorded sessions in SQL.",
+        "projects": "List the projects of recorded sessions, worktrees together.",
+        "analyse": "Find failures, loops, slow calls and what fills the context.",
+    },
+    "Keep, export and check their logs": {
+        "export": "Write a recorded session in another form.",
+        "pack": "Hand over recent sessions, in a page of Markdown.",
+        "events": "Print the events of logs, one JSON object per line.",
+        "replay": "Do again what a session did; see what differs.",
+        "keep": "Archive logs before clients delete them.",
+        "corpus": "Put the logs of many machines into one corpus.",
+        "index": "Look after the index of all logs.",
+        "doctor": "Check logs: what could not be read, or was not known.",
+        "schema": "Learn the shapes of logs, and check them for drift.",
+        "sources": "List where coding agents keep their sessions.",
+    },
+    "Use it in other coding agents": {
+        "port": "Write a session for another client, to resume it there.",
+        "gateway": "Run a coding agent on a model of another provider.",
+        "hook": "Enforce your rules in the hooks of coding agents.",
+        "policy": "See what your rules decide, and learn new ones.",
+    },
+    "Tools, agents and vocabularies": {
+        "tool": "Do one operation by hand: read a file, run a command, …",
+        "tools": "Show the tools as a model sees them, and what is lost.",
+        "agents": "Check, list and show agents written as files.",
+        "skills": "List the skills a model can load here.",
+        "memory": "List, show and forget what models saved to remember.",
+        "mcp": "Serve tools over MCP, and look at servers of others.",
+        "say": "Say an operation in the words of each vocabulary.",
+        "translate": "Translate a tool call from one vocabulary to another.",
+        "dialect": "Check a dialect of your own, or begin one.",
+        "eval": "Measure how models do tasks, in which vocabulary.",
+    },
+    "Settings": {
+        "config": "Show the settings, and where each of them came from.",
+        "trust": "Let a project set URLs, keys, plugins and looser policies.",
+        "untrust": "Take back what `dragoman trust` gave.",
+        "plugins": "List tools, dialects, APIs and all else, with their origin.",
+        "completion": "Print the script that completes words in your shell.",
+    },
 }
+"""The commands by what people want to do; the most used of each section come first."""
+COMMANDS = {name: text for section in SECTIONS.values() for name, text in section.items()}
 
 
 class CommandFiles(click.Group):
@@ -116,6 +130,12 @@ class CommandFiles(click.Group):
 class _Dragoman(CommandFiles):
     texts = COMMANDS
     context_class = HelpContext
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS))  # the sections in one column
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit codes"):
