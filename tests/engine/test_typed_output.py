@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import msgspec
 import pydantic
@@ -56,6 +56,16 @@ class Model(pydantic.BaseModel):
     count: int = 1
 
 
+@dataclass
+class Refusal:
+    reason: str
+    name: str = ""
+
+
+class Refused(pydantic.BaseModel):
+    reason: str
+
+
 @tool
 def look() -> str:
     """Look."""
@@ -90,6 +100,13 @@ def ask_at(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         (str, {"value": "tea"}, "tea"),
         (list[Data], {"value": [ANSWER]}, [Data("tea", 2)]),
         ({"type": "object", "properties": {"name": {"type": "string"}}}, {"name": "tea"}, {"name": "tea"}),
+        ({"type": "array", "items": {"type": "integer"}}, {"value": [1, 2]}, [1, 2]),
+        ({"$ref": "#/$defs/Count", "$defs": {"Count": {"type": "integer"}}}, {"value": 3}, 3),
+        (Model | Refused, {"value": {"reason": "sold out"}}, Refused(reason="sold out")),
+        (Model | Data, {"value": ANSWER}, Model(name="tea", count=2)),
+        (Model | str, {"value": "tea"}, "tea"),
+        (Annotated[Model | Refused, pydantic.Field(description="x")], {"value": ANSWER}, Model(name="tea", count=2)),
+        (Model | list[Data] | None, {"value": [ANSWER]}, [Data("tea", 2)]),
     ],
 )
 @pytest.mark.parametrize("form", ["{}", "```json\n{}\n```"])
@@ -125,6 +142,23 @@ async def test_without_a_schema_of_the_provider_the_model_answers_by_a_tool() ->
     assert [definition.name for definition in engine.requests[0].definitions] == ["look"]
     assert [definition.name for definition in engine.requests[2].definitions] == ["final_answer"]
     assert engine.requests[2].choice.names == ("final_answer",)
+
+
+async def test_a_model_that_nothing_can_make_call_the_tool_may_write_the_value() -> None:
+    features = Features(choices=("auto",))
+    engine = ScriptedEngine(["Tea.", json.dumps(ANSWER)], features=features)
+    result = await Orchestrator(engine, output=Struct).run("go")
+    assert (result.status, result.output) == ("completed", Struct("tea", 2))
+    failed = await Orchestrator(ScriptedEngine(["Tea.", "Two teas."], features=features), output=Struct).run("go")
+    assert (failed.status, failed.output) == ("failed", None)
+
+
+@pytest.mark.parametrize(
+    "wanted, why", [({"type": "wat"}, '"wat" is not a JSON type'), (list[Data | Refusal], "by a tag")]
+)
+def test_what_cannot_be_read_is_refused_with_what_to_do(wanted: Any, why: str) -> None:
+    with pytest.raises(DefinitionError, match=why):
+        Orchestrator(ScriptedEngine([]), output=wanted)
 
 
 @pytest.mark.parametrize("model", APIS)
@@ -242,12 +276,6 @@ async def test_one_run_may_ask_for_a_type_of_its_own(takes_schema: bool) -> None
 def test_an_option_that_a_run_does_not_have_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(TypeError, match='Did you mean "history"'):
         Orchestrator(ScriptedEngine([])).start("Hi", histry=())  # type: ignore[call-overload]
-
-
-@dataclass
-class Refusal:
-    reason: str
-    name: str = ""
 
 
 @pytest.mark.parametrize("model", APIS)

@@ -7,7 +7,7 @@ import copy
 import functools
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, overload
 
@@ -318,6 +318,8 @@ class Orchestrator(Generic[OutputT]):
             return msgspec.structs.replace(result, status="completed", error=None, output=values[-1])
         if result.status not in ("completed", "limited"):
             return result
+        with suppress(ToolError):  # where nothing can make it call the tool, a model may write the value instead
+            return msgspec.structs.replace(result, output=output.read(result.text))
         return _unfit(result, f"the model did not call {FINAL_TOOL} with arguments that fit")
 
     def _takes_schema(self, output: Output) -> bool:

@@ -11,14 +11,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Generic, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Union, get_args, get_origin
 
 import msgspec
 
 from dragoman.apis import PartialJson
 from dragoman.errors import DefinitionError, ToolError
 from dragoman.model import AnyChunk, ArgumentsChunk, CallFinished, CallStarted, Restarted, TextChunk
-from dragoman.schema import Reader, has_fields
+from dragoman.schema import Reader
 from dragoman.tools import Tool
 
 if TYPE_CHECKING:
@@ -62,22 +62,16 @@ class Output:
 
     def __init__(self, wanted: Any) -> None:
         self._readers: tuple[Reader[Any], ...]
+        self._reads_wrapped = isinstance(wanted, Mapping) and wanted.get("type") != "object"
         if isinstance(wanted, Mapping):
-            self._readers = (Reader.of_schema("the answer", wanted),)
+            schema = _wrapped(wanted) if self._reads_wrapped else wanted
+            self._readers = (Reader.of_schema("the answer", schema),)
         else:
             self._readers = _readers_of(wanted)
-        whole = self._readers[0].schema if len(self._readers) == 1 else _any_of(self._readers)
-        self._is_wrapped = whole.get("type") != "object"
-        self.schema: dict[str, Any] = whole
-        if self._is_wrapped:
-            inner = {key: value for key, value in whole.items() if key != "$defs"}
-            self.schema = {
-                "type": "object",
-                "properties": {"value": inner},
-                "required": ["value"],
-                "additionalProperties": False,
-                **({"$defs": whole["$defs"]} if "$defs" in whole else {}),
-            }
+        self.schema: dict[str, Any] = self._readers[0].schema if len(self._readers) == 1 else _any_of(self._readers)
+        self._is_wrapped = self._reads_wrapped or self.schema.get("type") != "object"
+        if self._is_wrapped and not self._reads_wrapped:
+            self.schema = _wrapped(self.schema)
 
     def read(self, text: str) -> Any:
         """The value of an answer in JSON; `ToolError` with every problem when it does not fit."""
@@ -91,6 +85,8 @@ class Output:
         if self._is_wrapped:
             if not isinstance(given, dict) or set(given) != {"value"}:
                 raise ToolError('the answer is an object with the one field "value"', kind="invalid_arguments")
+            if self._reads_wrapped:
+                return self._readers[0].read(json.dumps(given))[0]["value"]
             given = given["value"]
         if len(self._readers) > 1 and isinstance(given, dict):
             # A type that knows every field that came is tried before one that would drop some of them.
@@ -123,14 +119,30 @@ class Output:
 
 
 def _readers_of(wanted: Any) -> tuple[Reader[Any], ...]:
-    """One reader of the type, or one for each member of a union of several classes."""
+    """One reader of the type, or one for each member of a union that no decoder reads as a whole."""
     try:
         return (Reader.of_type(wanted, "the answer"),)
     except DefinitionError:
-        members = get_args(wanted) if get_origin(wanted) in (Union, UnionType) else ()
-        if len([member for member in members if has_fields(member)]) < 2:
+        bare = get_args(wanted)[0] if get_origin(wanted) is Annotated else wanted
+        members = get_args(bare) if get_origin(bare) in (Union, UnionType) else ()
+        if not members:
             raise
-    return tuple(Reader.of_type(member, "the answer") for member in members)
+    return tuple(reader for member in members for reader in _readers_of(member))
+
+
+_OF_THE_WHOLE: Final = ("$defs", "definitions", "$schema")
+"""Words of a schema that stay at its top: references lead there."""
+
+
+def _wrapped(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object whose one field `value` has this schema."""
+    return {
+        "type": "object",
+        "properties": {"value": {word: value for word, value in schema.items() if word not in _OF_THE_WHOLE}},
+        "required": ["value"],
+        "additionalProperties": False,
+        **{word: schema[word] for word in _OF_THE_WHOLE if word in schema},
+    }
 
 
 def _any_of(readers: Sequence[Reader[Any]]) -> dict[str, Any]:

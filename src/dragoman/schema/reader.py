@@ -255,8 +255,12 @@ def _undecodable(hint: Any) -> list[str]:
     except NameError as error:
         return [f"the type `{error.name}` cannot be resolved"]
     except (TypeError, ValueError, RuntimeError) as error:
-        return [str(error)]
+        text = str(error)
+        return [f"{text}: {_TAGGED}" if text.startswith("Type unions may not contain more than one") else text]
     return []
+
+
+_TAGGED = "make them msgspec structs that are told apart by a tag, as `class Cat(msgspec.Struct, tag=True)`"
 
 
 def _refusals(value: Any, hint: Any, path: Path) -> Problems:
