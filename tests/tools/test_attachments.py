@@ -59,6 +59,15 @@ def test_a_url_is_left_to_the_provider() -> None:
         (Document, b"\0\1", "the content is not a document that can be sent (of unknown type)"),
         (Audio, PNG, "the content is not a sound that can be sent (image/png)"),
         (Document, b"", "the content is empty"),
+        (Image, b"", "the content is empty"),
+        (
+            Image,
+            "ftp://x.example/a.png",
+            "ftp:// is not a URL that can be sent: give http://, https:// or data:, or a path",
+        ),
+        (Image, "data:image/png;base64,!", "the data: URL cannot be read: Only base64 data is allowed"),
+        (Image, "data:image/png", "the data: URL cannot be read: it has no comma"),
+        (Image, "data:text/plain,hello", "the content is not a picture that can be sent (text/plain)"),
         (Image, "missing.png", "cannot read missing.png: No such file or directory"),
         (
             Image,
@@ -71,6 +80,31 @@ def test_what_is_of_another_kind_is_refused_with_a_reason(make: Any, source: Any
     with pytest.raises(MediaError) as found:
         make(source)
     assert str(found.value) == message
+
+
+def test_a_data_url_and_other_bytes_are_content() -> None:
+    expected = Image(PNG)
+    assert Image(f"data:image/png;base64,{encoded(PNG)}") == expected
+    assert Image(bytearray(PNG)) == Image(memoryview(PNG)) == expected
+    assert Document("data:text/csv,a%2Cb") == Media("text/csv", encoded(b"a,b"), size=3)
+    assert Audio(b"\0\0\0\x20ftypM4A \0\0\0\0").media_type == "audio/mp4"
+
+
+def test_content_is_not_sent_as_another_type_than_it_is() -> None:
+    with pytest.raises(MediaError, match="the content is image/png, not image/jpeg: leave media_type out"):
+        Image(PNG, media_type="image/jpeg")
+    assert Document(b"a,b", media_type="text/csv").media_type == "text/csv"
+
+
+@pytest.mark.parametrize("source", [None, 5, ["a.png"]])
+def test_what_is_neither_path_nor_bytes_nor_url_is_a_type_error(source: Any) -> None:
+    with pytest.raises(TypeError, match="expected a path, bytes or a URL, not"):
+        Image(source)
+
+
+def test_types_guessed_from_a_url_are_those_that_providers_know() -> None:
+    assert Audio("https://x.example/a.wav").media_type == "audio/wav"
+    assert Audio("https://x.example/a.m4a").media_type == "audio/mp4"
 
 
 def test_the_helpers_are_on_the_public_door() -> None:

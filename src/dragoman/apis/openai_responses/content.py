@@ -179,7 +179,14 @@ def write_media(media: Media) -> dict[str, Any] | None:
         return {"type": "input_file", "file_id": media.file_id}
     if media.data is None:
         return {"type": "input_file", "file_url": where}
-    return {"type": "input_file", "filename": media.name or "file", "file_data": where}
+    return {"type": "input_file", "filename": media.name or _named(media.media_type), "file_data": where}
+
+
+def _named(media_type: str) -> str:
+    """A name for a file that has none: what it is must be in the ending, by which OpenAI tells files apart."""
+    from mimetypes import guess_extension
+
+    return f"file{guess_extension(media_type) or ''}"
 
 
 def read_output(output: Any) -> str | tuple[str | Media, ...] | None:

@@ -58,6 +58,8 @@ def media_kind(data: bytes) -> Kind | None:
         and data[14] in (12, 40, 52, 56, 64, 108, 124)
     ):
         return Kind("image/bmp", "BMP image")
+    if data[4:11] == b"ftypM4A":
+        return Kind("audio/mp4", "MPEG-4 sound")
     if data[4:8] == b"ftyp":
         return Kind("video/mp4", "MP4 media, or a picture kept like one")
     return None
