@@ -3,7 +3,12 @@
 The client sends Anthropic Messages as Claude Code does (tools, instructions and a conversation with calls, about
 100 kB), the server answers in Chat Completions, both on loopback and streamed. `gateway:cpu` is the CPU time of the
 gateway's process for one request, `gateway:first` the time until the first text arrives, without the server's own.
+`gateway:sight` is the CPU time for conversations that were never seen before, in units of what they may cost, and
+`gateway:next` that of one turn more in a conversation of 2 MB, in units of passing the bytes on (`pass_on.py`).
 claude-code-router and the Node that it needs come from npm, once, into .lab/.
+
+A turn is one call with its result, 3.6 kB: as many calls as in the real session with the most of them for its size
+(of the twelve largest of Claude Code at hand: 3.6 to 78 kB for each call).
 """
 
 from __future__ import annotations
@@ -30,12 +35,19 @@ from bench.environments import LAB
 from bench.stopwatch import calibrated
 
 OURS, CLIENTS_WORDS, LITELLM, ROUTER, DIRECT = "ours", "ours, --words client", "litellm", "claude-code-router", "none"
+PASSED, ALLOWED = "passed on", "5 ms for 100 kB"
 PACKAGES = ("@musistudio/claude-code-router@2.0.0", "node@24")
 KEY = "sk-the-key-of-this-bench-0123456789"
 REQUESTS = 20
 WARM = 5
-TURNS = 30
+TURNS = 8
 """Calls in the history. Each request has one turn more than the one before it, as in a real session."""
+QUIET = 0.0235
+"""Seconds of the calibration on the quiet machine that the milliseconds are of."""
+LONG = 100
+"""Calls in a conversation that is seen for the first time: 400 kB."""
+LONGEST = 550
+"""Calls in one of 2 MB."""
 
 # ── what is asked ────────────────────────────────────────────────────────────
 
@@ -62,17 +74,26 @@ def _tool(name: str, parameters: str) -> dict[str, Any]:
 
 
 def _turn(number: int) -> list[dict[str, Any]]:
-    call = {"type": "tool_use", "id": f"toolu_{number:04}", "name": "Read", "input": {"file_path": f"/src/{number}.py"}}
-    lines = "\n".join(f"{line}\tvalue_{line} = {number}" for line in range(1, 40))
+    path = f"/src/{number}.py"
+    name, given, told = (
+        ("Read", {"file_path": path}, "\n".join(f"{line}\tvalue_{line} = {number}" for line in range(1, 260))),
+        ("Bash", {"command": f"git log -5 {path}"}, f"commit {number:040x} Tidy up once more\n" * 73),
+        (
+            "Edit",
+            {"file_path": path, "old_string": "a = 1", "new_string": "a = 2"},
+            f"The file {path} has been updated.",
+        ),
+    )[number % 3]
+    call = {"type": "tool_use", "id": f"toolu_{number:04}", "name": name, "input": given}
     return [
         {"role": "assistant", "content": [{"type": "text", "text": f"Step {number}."}, call]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": lines}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": told}]},
     ]
 
 
-def request(turns: int) -> bytes:
-    """What the client sends."""
-    messages = [{"role": "user", "content": "Tidy up."}, *(one for number in range(turns) for one in _turn(number))]
+def request(turns: int, begin: str = "Tidy up.") -> bytes:
+    """What the client sends in a conversation that begins with these words."""
+    messages = [{"role": "user", "content": begin}, *(one for number in range(turns) for one in _turn(number))]
     body = {
         "model": "claude-sonnet-4-5",
         "max_tokens": 4096,
@@ -187,11 +208,16 @@ def _router(port: int, upstream: int, folder: Path) -> tuple[list[str], dict[str
     return [str(node), str(program), "start"], {"HOME": str(folder), "SERVICE_PORT": str(port)}
 
 
+def _passed_on(port: int, upstream: int, folder: Path) -> tuple[list[str], dict[str, str]]:
+    return [sys.executable, "-I", str(Path(__file__).with_name("pass_on.py")), str(port), str(upstream)], {}
+
+
 GATEWAYS: Mapping[str, Gateway] = {
     OURS: Gateway("base", partial(_ours, "model")),
     CLIENTS_WORDS: Gateway("base", partial(_ours, "client")),
     LITELLM: Gateway("litellm_proxy", _litellm),
     ROUTER: Gateway("base", _router),
+    PASSED: Gateway("base", _passed_on),
 }
 
 
@@ -240,8 +266,7 @@ def _cpu(process: int) -> float:
     left = [process]
     while left:
         one = left.pop()
-        fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-        total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        total += time.clock_gettime((~one << 3) | 2)  # the clock of another process's CPU time, as Linux numbers them
         for task in Path(f"/proc/{one}/task").iterdir():
             left += map(int, (task / "children").read_text().split())
     return total
@@ -265,19 +290,35 @@ def _asked(port: int, body: bytes) -> float:
     return first
 
 
-def cpu(column: str) -> list[float]:
-    bodies = [request(TURNS + number) for number in range(WARM + REQUESTS)]
+def _cpu_of(column: str, bodies: list[bytes]) -> list[float]:
+    """The CPU time that a gateway takes for a request, five requests at a time."""
     with served() as upstream, started(column, upstream) as (port, process):
         for body in bodies[:WARM]:
             _asked(port, body)
 
-        def work() -> float:
+        def work(asked: list[bytes]) -> float:
             before = _cpu(process)
-            for body in bodies[WARM:]:
+            for body in asked:
                 _asked(port, body)
-            return (_cpu(process) - before) / REQUESTS
+            return (_cpu(process) - before) / len(asked)
 
-        return [calibrated(work)]
+        rounds = [bodies[at : at + 5] for at in range(WARM, len(bodies), 5)]
+        return [calibrated(partial(work, asked)) for asked in rounds]
+
+
+def sight(column: str) -> list[float]:
+    bodies = [request(LONG, f"Task {number}.") for number in range(WARM + REQUESTS)]
+    if column == ALLOWED:
+        return [0.005 * len(bodies[0]) / 100_000 / QUIET]
+    return _cpu_of(column, bodies)
+
+
+def longest(column: str) -> list[float]:
+    return _cpu_of(column, [request(LONGEST + number) for number in range(WARM + REQUESTS)])
+
+
+def cpu(column: str) -> list[float]:
+    return _cpu_of(column, [request(TURNS + number) for number in range(WARM + REQUESTS)])
 
 
 def first(column: str) -> list[float]:
@@ -287,7 +328,7 @@ def first(column: str) -> list[float]:
         return [calibrated(lambda: sorted(times[WARM:])[REQUESTS // 2])]
 
 
-_COLUMNS = {column: gateway.environment for column, gateway in GATEWAYS.items()}
+_COLUMNS = {column: gateway.environment for column, gateway in GATEWAYS.items() if column != PASSED}
 
 BENCHES = {
     "cpu": Bench(
@@ -301,8 +342,22 @@ BENCHES = {
         question="a request of 100 kB through a gateway, time until the first text",
         environments={**_COLUMNS, DIRECT: "base"},
         floor=LITELLM,
-        targets=(Target(OURS, LITELLM, 1 / 3), Target(CLIENTS_WORDS, ROUTER, 1)),  # the clock sees other processes too
+        targets=(Target(OURS, LITELLM, 1 / 5), Target(CLIENTS_WORDS, ROUTER, 1)),
         measure=first,
         net_of=DIRECT,
+    ),
+    "sight": Bench(
+        question="a request of 400 kB that was never seen before, CPU time of the gateway's process",
+        environments={OURS: "base", CLIENTS_WORDS: "base", ALLOWED: "base", LITELLM: _COLUMNS[LITELLM]},
+        floor=ALLOWED,
+        targets=(Target(OURS, ALLOWED, 1), Target(CLIENTS_WORDS, ALLOWED, 1)),
+        measure=sight,
+    ),
+    "next": Bench(
+        question="one turn more in a conversation of 2 MB, CPU time of the gateway's process",
+        environments={OURS: "base", CLIENTS_WORDS: "base", PASSED: "base", LITELLM: _COLUMNS[LITELLM]},
+        floor=PASSED,
+        targets=(Target(OURS, PASSED, 3), Target(CLIENTS_WORDS, PASSED, 3)),
+        measure=longest,
     ),
 }

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, strategies as st
 
 from dragoman.dialects import DIALECTS
+from dragoman.dialects.base.default_words import unnumbered
 from dragoman.dialects.base.template import Template
 from dragoman.dialects.base.template_parts import Body, Hole, OptionalPart, SeveralWays, fields_of
 from dragoman.dialects.base.words import Results
@@ -160,3 +161,23 @@ def test_a_long_text_that_almost_matches_is_read_in_no_time(results: Results, as
     for template in results.templates():
         for piece in _texts(template):
             results.read_text(template.lead + piece * (50_000 // max(1, len(piece))), operation)
+
+
+@examples(100)
+@given(
+    st.integers(0, 3000),
+    st.lists(st.text("12 \t→|x\r\v٣", max_size=6), min_size=1, max_size=12),
+    st.sampled_from(["", " ", "     "]),
+    st.data(),
+)
+def test_numbered_lines_are_told_apart_from_all_others(
+    first: int, lines: list[str], padding: str, data: st.DataObject
+) -> None:
+    numbers = [*range(first, first + len(lines))]
+    text = "\n".join(f"{padding}{number}\t{line}" for number, line in zip(numbers, lines, strict=True))
+    assert unnumbered(text) == (first, "\n".join(lines))
+    if len(lines) > 1:
+        numbers[data.draw(st.integers(0, len(lines) - 1))] += data.draw(st.sampled_from([-1, 1, 10]))
+        other = "\n".join(f"{padding}{number}\t{line}" for number, line in zip(numbers, lines, strict=True))
+        assert unnumbered(other) is None
+    assert unnumbered(f"{text}\nno number") is None

@@ -186,6 +186,8 @@ def _asked(operation: op.Operation, first: int) -> int | None:
 
 def unnumbered(text: str, mark: str = r"\t") -> tuple[int, str] | None:
     """The first line's number and the text of numbered lines, or `None` when they are not. `mark` is a pattern."""
+    if mark in (r"\t", "\t") and (found := _numbered_plainly(text)) is not None:
+        return found
     number = re.compile(rf"^ *([0-9]++){mark}", re.MULTILINE)
     if number.match(text) is None:
         return None
@@ -196,6 +198,27 @@ def unnumbered(text: str, mark: str = r"\t") -> tuple[int, str] | None:
     if len(numbers) != text.count("\n") + 1 or numbers != [*range(first, first + len(numbers))]:
         return None
     return first, "".join(pieces[1::2])
+
+
+def _numbered_plainly(text: str) -> tuple[int, str] | None:
+    """The same for what clients print most: no more than `_PLAIN` lines, with a tab and no spaces. In half the time."""
+    given = text[:8].partition("\t")[0]
+    first = int(given) if given.isdecimal() and given.isascii() else 0
+    lines = text.split("\n")
+    if not 0 < first <= _PLAIN - len(lines):
+        return None
+    begin = _numbers()[first : first + len(lines)]
+    bare = "\n".join(map(str.removeprefix, lines, begin))
+    # Each line has lost its number or nothing: all have lost theirs if that is what the text has become shorter by.
+    return (first, bare) if len(text) - len(bare) == sum(map(len, begin)) else None
+
+
+_PLAIN = 2_500
+
+
+@cache
+def _numbers() -> list[str]:
+    return [f"{number}\t" for number in range(_PLAIN)]
 
 
 def _understand_file(operation: op.ReadFile, text: str) -> out.Outcome:
