@@ -229,7 +229,8 @@ class MessageWriter(StreamWriter):
             return b""
         kind = block.get("type")
         if kind in ("text", "thinking"):
-            said = {name: value for name, value in block.items() if name not in (kind, "citations", "signature")}
+            cited = ("citations",) if block.get("citations") else ()  # they come one by one; none at all come at once
+            said = {name: value for name, value in block.items() if name not in (kind, "signature", *cited)}
             begun = self._started({**said, kind: ""})
             more = self._more("text" if kind == "text" else "thinking", block[kind]) if block[kind] else b""
             return begun + more + self._finish("text" if kind == "text" else "thinking", part)
