@@ -5,27 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import example, given, strategies as st
 
 from dragoman.apis import APIS, Lowering
-from dragoman.dialects import DIALECTS
+from dragoman.dialects import DIALECTS, Dialect
+from dragoman.dialects.base.availability import qualified
 from dragoman.model import (
     CallPart,
     ConversationItem,
+    ExecutedBy,
     FinishReason,
     FunctionDefinition,
     Message,
     NativeCall,
     NativeResult,
     Provenance,
+    ProviderDefinition,
     Reply,
     Request,
     TextPart,
+    operations as op,
     results_message,
     system,
     user,
 )
-from dragoman.serve.gateway import Words
+from dragoman.serve.gateway import CLIENTS, Words
 from dragoman.serve.gateway.conversations import Conversations, Kept
 from dragoman.serve.gateway.memory import Memory
 from dragoman.serve.gateway.requests import Prepared, Walk
@@ -138,3 +143,24 @@ def test_a_turn_that_extends_a_conversation_translates_what_is_new_alone() -> No
             b"", tuple(items[:length]), 1, lambda: Counting(WORDS["gemini_cli"], kept, ("claude_code", "gemini_cli"))
         )
         assert len(taken) == (length if length == len(items) - 20 else 1)
+
+
+def _said_by(model: Dialect) -> set[type[op.Operation]]:
+    """Every operation that a model can be offered a tool for. A tool for programs takes the place of all the others."""
+    chosen = model.chosen(set(op.OPERATIONS.values()), executed_by=ExecutedBy.CLIENT)
+    return {meant for one in chosen if not model.on_request(one) for meant in one.operation_types}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", sorted(DIALECTS.built_in))
+@pytest.mark.parametrize("client", sorted(client.dialect for client in CLIENTS.values()))
+def test_an_operation_that_the_model_can_say_never_passes_through(client: str, model: str) -> None:
+    own, target = DIALECTS[client], DIALECTS[model]
+    offered = own.definitions()
+    words = Words(offered, client=own, model=target)
+    said = _said_by(target)
+    assert [one for one in words.passed if own.meanings(one) & said] == []
+    own_tools = [one for one in offered if not isinstance(one, ProviderDefinition)]
+    assert {*words.names} | {*words.passed} == {qualified(one.namespace, one.name) for one in own_tools}
+    spoken = {str(one.name) for one in words.definitions}
+    assert {*words.names.values()} <= spoken, "what stands for a tool of the client is offered"
