@@ -62,6 +62,7 @@ clients: $(READY) ## try the real clients, installed from npm: ported sessions, 
 	@$(PYTHON) -m tests.clients $(CLIENTS)
 	@$(PYTHON) -m tests.clients.matrix $(CLIENTS)
 	@$(PYTHON) -m tests.clients.faults $(CLIENTS)
+	@$(PYTHON) -m tests.clients.faults --cuts $(CLIENTS)
 	@$(PYTHON) -m tests.clients.edits $(CLIENTS)
 
 attack: $(READY) ## attack the product with real processes, sockets and files (ATTACK="-k trust" to choose)

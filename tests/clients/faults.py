@@ -2,6 +2,7 @@
 
     python -m tests.clients.faults             every client
     python -m tests.clients.faults codex pi    only these clients
+    python -m tests.clients.faults --cuts codex    streams that break off after each of their events
 
 Each client is run once for each fault (`PLANS`), in a sandbox of its own. The rules: a client that ends with exit code
 0 has printed the whole answer; the model's commands are run once each, however often the client asks again; and no
@@ -64,11 +65,19 @@ PLANS: dict[str, tuple[str, ...]] = {
     "cut": ("call 1", "cut"),
     "gone": ("call 1", "stalled"),
 }
+CUT_AFTER = "cut after "
+"""And the number of events after which a stream breaks off."""
 GIVES_UP = ("qwen_code", "pi")
 """They do not ask again after a stream that was cut: Qwen Code 0.24.4 and pi 0.74.2 print the error and fail."""
 RETRIES = {
     # Less patience than the clients have by themselves.
     "claude_code": {"CLAUDE_CODE_MAX_RETRIES": "2"},
+}
+PATIENCE = {
+    # The same, for clients that take it as words.
+    "codex": [
+        word for kind in ("request", "stream") for word in ("-c", f"model_providers.dragoman.{kind}_max_retries=1")
+    ],
 }
 ACCOUNTS: dict[str, dict[str, Any]] = {
     # Accounts that a user is logged in with, as the clients keep them.
@@ -130,6 +139,10 @@ class Failing(Loopback):
             return played(self.api, Turn(f"Step {number}.", calls=((f"id_{number}", name, arguments),)), stream=stream)
         whole = played(self.api, Turn(WHOLE, pieces=8), stream=stream)
         half = len(whole.body) // 2
+        if kind.startswith(CUT_AFTER):
+            ends = _event_ends(whole.body) if stream else ()
+            end = ends[int(kind.removeprefix(CUT_AFTER)) - 1] if ends else half
+            return Raw(200, whole.body, content_type=whole.content_type, stop_after=end)
         return Raw(
             200,
             whole.body,
@@ -140,8 +153,20 @@ class Failing(Loopback):
         )
 
 
+def _event_ends(body: bytes) -> tuple[int, ...]:
+    return tuple(found.end() for found in re.finditer(rb"\n\n", body))
+
+
+def cuts(client: str) -> list[str]:
+    """A fault for each event of the answer after which the stream can break off: all but the last."""
+    whole = played(ON[client], Turn(WHOLE, pieces=8), stream=True)
+    return [f"{CUT_AFTER}{number}" for number in range(1, len(_event_ends(whole.body)))]
+
+
 def is_right(client: str, fault: str, seen: Seen) -> bool:
     """Whether a run went as it must."""
+    if fault.startswith(CUT_AFTER):  # it may end well where nothing but the end of the stream is missing
+        return seen.code is not None and seen.steps == ["1"] and not seen.problems
     steps = {"passing": ["1", "2", "3"], "refused": []}.get(fault, ["1"])
     fails = fault != "passing" or client in GIVES_UP
     ended = seen.code is None if fault == "gone" else bool(seen.code) if fails else seen.code == 0
@@ -159,7 +184,7 @@ def tried(client: str, fault: str, folder: Path) -> Seen:
 async def _run(client: str, fault: str, folder: Path, programs: Sequence[str]) -> Seen:
     """The inner side of a run."""
     api = ON[client]
-    upstream = Failing(api, PLANS[fault])
+    upstream = Failing(api, PLANS.get(fault, ("call 1", fault)))
     server = await asyncio.start_server(upstream.serve, "127.0.0.1", 0)
     home = home_of(client, api, folder, programs, server.sockets[0].getsockname()[1])
     for name, content in ACCOUNTS.get(client, {}).items():
@@ -169,7 +194,7 @@ async def _run(client: str, fault: str, folder: Path, programs: Sequence[str]) -
     program = str(Path(sys.executable).parent / "dragoman")
     words = ("gateway", STARTED[client].named, "--model", MODELS[api].named, "--watch", "--")
     process = await asyncio.create_subprocess_exec(
-        *(program, *words, *words_of(client, f"Do it. {MARK}")),
+        *(program, *words, *PATIENCE.get(client, ()), *words_of(client, f"Do it. {MARK}")),
         cwd=home.project,
         env={**home.environment, **RETRIES.get(client, {}), **HEADERS.get(client, {})},
         stdin=asyncio.subprocess.DEVNULL,
@@ -338,6 +363,8 @@ async def _one_of_both(client: str, home: Home, url: str) -> tuple[int | None, b
 
 def main(wanted: Sequence[str]) -> int:
     wrong = 0
+    only_cuts = wanted[:1] == ["--cuts"]
+    wanted = wanted[1:] if only_cuts else wanted
     with (
         tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder,
         ThreadPoolExecutor(2) as pool,
@@ -345,19 +372,21 @@ def main(wanted: Sequence[str]) -> int:
         running = {
             (client, fault): pool.submit(tried, client, fault, Path(folder, f"{client}-{fault}"))
             for client in ON
-            for fault in PLANS
+            for fault in (cuts(client) if only_cuts else PLANS)
             if not wanted or client in wanted
         }
-        together = pool.submit(tried_together, Path(folder, "together"))
+        together = None if only_cuts else pool.submit(tried_together, Path(folder, "together"))
         for (client, fault), future in running.items():
             seen = future.result()
             right = is_right(client, fault, seen)
             wrong += not right
             print(f"{client}, {fault}: {'ok' if right else seen}", flush=True)
-        both = together.result()
-        wrong += both != EXPECTED_TOGETHER
-        print(f"{' and '.join(TOGETHER)} at once: {'ok' if both == EXPECTED_TOGETHER else both}")
-    print(f"{len(running) + 1 - wrong} of {len(running) + 1} runs went as they must")
+        if together is not None:
+            both = together.result()
+            wrong += both != EXPECTED_TOGETHER
+            print(f"{' and '.join(TOGETHER)} at once: {'ok' if both == EXPECTED_TOGETHER else both}")
+    count = len(running) + (together is not None)
+    print(f"{count - wrong} of {count} runs went as they must")
     return 1 if wrong else 0
 
 

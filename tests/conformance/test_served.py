@@ -12,6 +12,7 @@ import pytest
 from dragoman.apis import APIS, written
 from dragoman.errors import EngineError
 from dragoman.model import CallPart, FinishReason, Reply, TextPart, ThinkingPart
+from dragoman.serve.gateway.reading import Reading
 from tests.conformance.cassettes import NAMES, Cassette, cassettes
 
 
@@ -102,3 +103,23 @@ def test_words_that_are_streamed_in_pieces_are_those_of_the_reply(api: str) -> N
         assert [(call.name, call.arguments) for call in again.calls] == [
             (call.name, call.arguments) for call in reply.calls
         ], name
+
+
+@pytest.mark.parametrize("api", sorted(NAMES))
+def test_every_recorded_request_is_read_as_if_it_were_alone(api: str) -> None:
+    """One after the other through one gateway, and each once more with its last message left out before."""
+    reading, field, count = Reading(), APIS[api].conversation_fields[-1], 0
+    for one in cassettes(api):
+        if not isinstance(one.request, dict):
+            continue
+        try:
+            alone = APIS[api].read_request(one.request, model=one.model)
+        except EngineError:
+            continue
+        sent = one.request.get(field)
+        shorter = [{**one.request, field: sent[:-1]}] if isinstance(sent, list) and len(sent) > 1 else []
+        for body in (*shorter, one.request):
+            request, _ = reading.read(APIS[api], msgspec.json.encode(body), one.model)
+        assert request == alone, one.id
+        count += 1
+    assert count > 1000

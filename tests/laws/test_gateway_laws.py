@@ -127,6 +127,28 @@ def test_a_conversation_gives_the_same_request_whatever_is_remembered_of_it(
         assert told(prepared(memory, model, now, kept), model) == told(prepared(Memory(), model, now, kept), model)
 
 
+@examples(60)
+@given(model=st.sampled_from(sorted(MODELS)), steps=st.lists(STEPS, min_size=1, max_size=8))
+def test_what_was_sent_stays_the_beginning_of_what_is_sent_later(
+    model: str, steps: list[tuple[str, int, bool, str]]
+) -> None:
+    """Providers keep what a request begins with for the next one: a byte that changes there is paid for anew."""
+    kept, memory = Conversations(None), Memory()
+    items = conversation_of(steps, model, kept)
+    api = APIS[MODELS[model][1]]
+    before: list[Any] = []
+    for length in range(2, len(items) + 1):
+        if items[length - 1].role == "assistant":
+            continue
+        one = prepared(memory, model, items[:length], kept)
+        if one.calls:
+            continue  # the client is given the next step, and nobody is asked
+        now = api.encode(one.request).body[api.conversation_fields[-1]]
+        settled = before[:-1]  # what the user says next may be joined to the last one
+        assert now[: len(settled)] == settled
+        before = now
+
+
 def test_a_turn_that_extends_a_conversation_translates_what_is_new_alone() -> None:
     taken: list[ConversationItem] = []
 
