@@ -119,6 +119,17 @@ class Tree:
     branches: list[Tree] = dataclasses.field(default_factory=list)
 
 
+@dataclasses.dataclass
+class Shrub:
+    name: str
+    height: int = 1
+
+
+@dataclasses.dataclass
+class Holds:
+    either: Tree | Shrub
+
+
 class Cat(msgspec.Struct, tag="cat"):
     lives: int = 9
 
@@ -381,10 +392,8 @@ REFUSED: list[tuple[Any, str]] = [
     (dict[tuple[int, int], int], "the keys of a JSON object are texts"),
     (list["Nowhere"], "the type `Nowhere` cannot be resolved"),  # type: ignore[name-defined]  # noqa: F821
     (Lost, "Lost: the type `Nowhere` cannot be resolved"),
-    (Place | Tree, "more than one dict-like type"),
-    (msgspec.defstruct("One", []) | msgspec.defstruct("Two", []), "all Struct types must be tagged"),
+    (Holds, "told apart by a tag"),
     (str | datetime.date, "more than one str-like type"),
-    (Person | str, "custom type may not contain any additional types"),
     (Annotated[int, annotated_types.MinLen(1)], "`min_length`"),
     (Annotated[int, annotated_types.Ge(1), annotated_types.Gt(1)], "`ge`, `gt`: Cannot specify both"),
     (Annotated[bool | None, annotated_types.Ge(1)], "`ge` fits no member of"),
@@ -399,6 +408,39 @@ def test_a_type_that_cannot_be_read_is_refused_with_the_reason(hint: Any, proble
     with pytest.raises(DefinitionError) as refusal:
         Reader.of_type(hint)
     assert problem in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "hint, given, expected",
+    [
+        (Place | Tree, {"town": "Rome"}, Place("Rome")),
+        (Place | Tree, {"name": "oak"}, Tree("oak")),
+        (Tree | Shrub, {"name": "box"}, Tree("box")),  # both know all of it: the first
+        (Tree | Shrub, {"name": "box", "height": 2}, Shrub("box", 2)),
+        (list[Tree | Shrub], [{"name": "a", "height": 2}, {"name": "b"}], [Shrub("a", 2), Tree("b")]),
+        (dict[str, Shrub | str], {"a": {"name": "x"}, "b": "y"}, {"a": Shrub("x"), "b": "y"}),
+        (Tree | Shrub | None, None, None),
+        (Person | str, "nobody", "nobody"),
+        (Person | Shrub, {"title": "Dr"}, Person(title="Dr")),
+        (Person | Shrub, {"name": "box"}, Shrub("box")),
+        (Annotated[Tree | Shrub, pydantic.Field(description="A plant.")], {"name": "box"}, Tree("box")),
+        (tuple[Tree | Shrub, int], [{"name": "box", "height": 3}, 1], (Shrub("box", 3), 1)),
+    ],
+)
+def test_a_union_of_classes_without_a_tag_is_read_as_the_one_that_knows_the_fields(
+    hint: Any, given: Any, expected: Any
+) -> None:
+    reader = Reader.of_type(hint)
+    assert reader.read(msgspec.json.encode(given))[0] == expected
+    assert reader.problems(given) == []
+
+
+def test_what_fits_no_class_of_a_union_says_what_each_of_them_lacks() -> None:
+    reader = Reader.of_fields("probe", [Field("plant", Place | Shrub)])
+    assert refused(reader, {"plant": {"height": 2}}) == [
+        ("plant", "fits none of the alternatives: plant.town is required, or plant.name is required")
+    ]
+    assert reader.read({"plant": {"name": "box", "height": "2"}})[0].plant == Shrub("box", 2)
 
 
 def test_every_problem_of_a_type_is_named_with_its_place() -> None:
@@ -417,7 +459,7 @@ def test_every_problem_of_a_type_is_named_with_its_place() -> None:
 
 def test_what_only_the_decoder_refuses_is_named_for_each_parameter() -> None:
     with pytest.raises(DefinitionError) as refusal:
-        Reader.of_fields("probe", [Field("one", Place | Tree), Field("two", int), Field("three", str | bytes)])
+        Reader.of_fields("probe", [Field("one", Holds), Field("two", int), Field("three", str | bytes)])
     assert [problem.split(":")[0] for problem in refusal.value.problems] == ["parameter `one`", "parameter `three`"]
 
 

@@ -62,6 +62,11 @@ class Refusal:
     name: str = ""
 
 
+@dataclass
+class Both:
+    either: Data | Refusal
+
+
 class Refused(pydantic.BaseModel):
     reason: str
 
@@ -106,6 +111,7 @@ def ask_at(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         (Model | Data, {"value": ANSWER}, Model(name="tea", count=2)),
         (Model | str, {"value": "tea"}, "tea"),
         (Annotated[Model | Refused, pydantic.Field(description="x")], {"value": ANSWER}, Model(name="tea", count=2)),
+        (list[Data | Refusal], {"value": [ANSWER, {"reason": "sold out"}]}, [Data("tea", 2), Refusal("sold out")]),
         (Model | list[Data] | None, {"value": [ANSWER]}, [Data("tea", 2)]),
     ],
 )
@@ -153,9 +159,7 @@ async def test_a_model_that_nothing_can_make_call_the_tool_may_write_the_value()
     assert (failed.status, failed.output) == ("failed", None)
 
 
-@pytest.mark.parametrize(
-    "wanted, why", [({"type": "wat"}, '"wat" is not a JSON type'), (list[Data | Refusal], "by a tag")]
-)
+@pytest.mark.parametrize("wanted, why", [({"type": "wat"}, '"wat" is not a JSON type'), (Both, "by a tag")])
 def test_what_cannot_be_read_is_refused_with_what_to_do(wanted: Any, why: str) -> None:
     with pytest.raises(DefinitionError, match=why):
         Orchestrator(ScriptedEngine([]), output=wanted)

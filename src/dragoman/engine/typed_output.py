@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Union, get_args, get_origin
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 import msgspec
 
 from dragoman.apis import PartialJson
-from dragoman.errors import DefinitionError, ToolError
+from dragoman.errors import ToolError
 from dragoman.model import AnyChunk, ArgumentsChunk, CallFinished, CallStarted, Restarted, TextChunk
 from dragoman.schema import Reader
 from dragoman.tools import Tool
@@ -61,14 +60,13 @@ class Output:
     """
 
     def __init__(self, wanted: Any) -> None:
-        self._readers: tuple[Reader[Any], ...]
         self._reads_wrapped = isinstance(wanted, Mapping) and wanted.get("type") != "object"
+        self._reader: Reader[Any]
         if isinstance(wanted, Mapping):
-            schema = _wrapped(wanted) if self._reads_wrapped else wanted
-            self._readers = (Reader.of_schema("the answer", schema),)
+            self._reader = Reader.of_schema("the answer", _wrapped(wanted) if self._reads_wrapped else wanted)
         else:
-            self._readers = _readers_of(wanted)
-        self.schema: dict[str, Any] = self._readers[0].schema if len(self._readers) == 1 else _any_of(self._readers)
+            self._reader = Reader.of_type(wanted, "the answer")
+        self.schema: dict[str, Any] = self._reader.schema
         self._is_wrapped = self._reads_wrapped or self.schema.get("type") != "object"
         if self._is_wrapped and not self._reads_wrapped:
             self.schema = _wrapped(self.schema)
@@ -82,24 +80,11 @@ class Output:
             raise ToolError(f"it is not JSON ({error})", kind="invalid_arguments") from error
 
     def _value(self, given: Any) -> Any:
-        if self._is_wrapped:
-            if not isinstance(given, dict) or set(given) != {"value"}:
-                raise ToolError('the answer is an object with the one field "value"', kind="invalid_arguments")
-            if self._reads_wrapped:
-                return self._readers[0].read(json.dumps(given))[0]["value"]
-            given = given["value"]
-        if len(self._readers) > 1 and isinstance(given, dict):
-            # A type that knows every field that came is tried before one that would drop some of them.
-            readers = sorted(self._readers, key=lambda reader: not given.keys() <= _fields_of(reader))
-        else:
-            readers = list(self._readers)
-        text, problems = json.dumps(given), list[str]()
-        for reader in readers:
-            try:
-                return reader.read(text)[0]
-            except ToolError as error:
-                problems.append(error.message)
-        raise ToolError("\nor ".join(problems), kind="invalid_arguments")
+        if self._is_wrapped and (not isinstance(given, dict) or set(given) != {"value"}):
+            raise ToolError('the answer is an object with the one field "value"', kind="invalid_arguments")
+        if self._reads_wrapped:
+            return self._reader.read(json.dumps(given))[0]["value"]
+        return self._reader.read(json.dumps(given["value"] if self._is_wrapped else given))[0]
 
     def partial(self, value: Any) -> PartialOutput | None:
         """What is known of the value, given what is known of the answer; `None` where that is nothing yet."""
@@ -118,18 +103,6 @@ class Output:
         return Tool(FINAL_TOOL, description, self.schema, answer, approval="never", kind="plan")
 
 
-def _readers_of(wanted: Any) -> tuple[Reader[Any], ...]:
-    """One reader of the type, or one for each member of a union that no decoder reads as a whole."""
-    try:
-        return (Reader.of_type(wanted, "the answer"),)
-    except DefinitionError:
-        bare = get_args(wanted)[0] if get_origin(wanted) is Annotated else wanted
-        members = get_args(bare) if get_origin(bare) in (Union, UnionType) else ()
-        if not members:
-            raise
-    return tuple(reader for member in members for reader in _readers_of(member))
-
-
 _OF_THE_WHOLE: Final = ("$defs", "definitions", "$schema")
 """Words of a schema that stay at its top: references lead there."""
 
@@ -143,22 +116,6 @@ def _wrapped(schema: Mapping[str, Any]) -> dict[str, Any]:
         "additionalProperties": False,
         **{word: schema[word] for word in _OF_THE_WHOLE if word in schema},
     }
-
-
-def _any_of(readers: Sequence[Reader[Any]]) -> dict[str, Any]:
-    """The schema of a value that fits one of several."""
-    definitions: dict[str, Any] = {}
-    for name, schema in (
-        (name, schema) for reader in readers for name, schema in reader.schema.get("$defs", {}).items()
-    ):
-        if definitions.setdefault(name, schema) != schema:
-            raise DefinitionError("the answer", [f"two different types of the union are called {name!r}"])
-    choices = [{key: value for key, value in reader.schema.items() if key != "$defs"} for reader in readers]
-    return {"anyOf": choices, **({"$defs": definitions} if definitions else {})}
-
-
-def _fields_of(reader: Reader[Any]) -> set[str]:
-    return set(reader.schema.get("properties", {}))
 
 
 class GrowingAnswer:

@@ -21,7 +21,7 @@ from msgspec import NODEFAULT
 
 from dragoman.errors import nearest
 
-from .values import Path, among, read_custom, shown
+from .values import Path, among, read_custom, shown, written
 
 if TYPE_CHECKING:
     from dragoman.patterns import Pattern
@@ -139,6 +139,14 @@ class Report:
     def coerced(self, path: Path, rule: str, before: Any, after: Any) -> Any:
         self.coercions.append((path, rule, before, after))
         return after
+
+    def reason(self, check: Check, value: Any, path: Path) -> str:
+        """The first thing that keeps a value from fitting, and where that is, if not at the value itself."""
+        self.step()
+        inner = Report(lenient=self.lenient, outer=self)
+        check(value, path, inner)
+        where, message = inner.problems[0] if inner.problems else (path, "does not fit")
+        return message if where == path else f"{written(where)} {message}"
 
     def tried(self, check: Check, value: Any, path: Path, *, lenient: bool) -> tuple[Any] | None:
         """The value as `check` leaves it (in a tuple, for it may be null), or nothing if it does not fit."""
@@ -526,9 +534,13 @@ def any_of(checks: list[Check], schemas: list[Schema]) -> Check:
             for branch in checks:
                 if (found := report.tried(branch, value, path, lenient=lenient)) is not None:
                     return found[0]
-        meant = _meant(value, schemas)
-        if meant is not None:
-            return checks[meant](value, path, report)
+        likely = _meant(value, schemas)
+        if len(likely) == 1:
+            return checks[likely[0]](value, path, report)
+        if likely and not report.trial and not any(_tags(schemas[index]) for index in likely):
+            reasons = dict.fromkeys(report.reason(checks[index], value, path) for index in likely)
+            report.problem(path, f"fits none of the alternatives: {', or '.join(reasons)}")
+            return value
         expected = " or ".join(dict.fromkeys(filter(None, map(_expectation, schemas))))
         report.problem(path, f"must be {expected or 'one of the alternatives'}, not {shown(value)}")
         return value
@@ -564,14 +576,14 @@ def condition(tested: Check, then: Check, otherwise: Check) -> Check:
     return check
 
 
-def _meant(value: Any, schemas: list[Schema]) -> int | None:
-    """Which branch of a union a value was meant for: the only one of its type, or the one whose tag it bears."""
+def _meant(value: Any, schemas: list[Schema]) -> list[int]:
+    """The branches of a union a value may be meant for: those of its type and, if it bears the tag of one, that."""
     likely = [index for index, schema in enumerate(schemas) if schema.get("type") != "null"]
     if len(likely) > 1:
         likely = [index for index in likely if is_of(value, _kinds(schemas[index]))]
         tagged = [index for index in likely if isinstance(value, dict) and _bears_tag(value, schemas[index])]
         likely = tagged or likely
-    return likely[0] if len(likely) == 1 else None
+    return likely
 
 
 def _kinds(schema: Schema) -> tuple[str, ...]:

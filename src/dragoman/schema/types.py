@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import NODEFAULT, Meta
 
-from .classes import ClassInfo, class_info, is_struct, own_doc
+from .classes import ClassInfo, class_info, has_fields, is_struct, own_doc
 from .constraints import COLLECTIONS, Schema, bare, constrain, facts, members, narrowed, origin_of
-from .values import is_path, is_pydantic, json_problems, read_custom, shown, to_json
+from .values import any_of, decodes, is_path, is_pydantic, json_problems, read_custom, shown, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -233,7 +233,12 @@ class Walk:
             branches = [branch for branch in branches if branch != {"type": "integer"}]
         unchanged = hint is not None and all(any(inner is option for option in flat) for inner in hints)
         schema = branches[0] if len(branches) == 1 else {"anyOf": branches}
-        return schema, hint if unchanged else typing.Union[tuple(hints)]  # noqa: UP007 - as many as there are
+        whole = hint if unchanged else typing.Union[tuple(hints)]  # noqa: UP007 - as many as there are
+        some = [inner for inner in hints if inner is not None and inner is not type(None)]
+        classes = len(some) > 1 and any(has_fields(inner) or is_pydantic(inner) for inner in some)
+        if classes and not decodes(whole):
+            return schema, any_of(some) if len(some) == len(hints) else any_of(some) | None
+        return schema, whole
 
     def _collection(self, hint: Any, kind: type, arguments: tuple[Any, ...]) -> tuple[Schema, Any]:
         if not arguments and (kind is not tuple or hint is typing.Tuple):  # noqa: UP006 - tuple[()] has none either
