@@ -155,6 +155,59 @@ CURSOR = lines(
 )
 
 
+CURSOR_TEXT = b"""user:
+<user_query>
+Make a page.
+</user_query>
+
+assistant:
+Let me look.
+[Tool call] ReadFile
+  path: /p/README.md
+  offset: 443
+  limit: 60
+[Tool call] Shell
+  command: cat <<E | wc
+user:
+E
+  description: Count
+
+[Tool result] ReadFile
+
+[Tool result] Shell
+
+assistant:
+[Thinking] Now I know:
+
+1. one
+2. two
+
+So I write it.
+I write the page.
+[Tool call] Write
+  path: /p/a.yaml
+  contents: on:
+  push: x
+  path: y
+
+end
+
+[Tool call] Task
+  subagent_type: explore
+  prompt: Look at:
+- all
+  note: no parameter
+  model: fast
+
+[Tool result] Write
+
+[Tool result] Task
+
+assistant:
+Done.
+"""
+
+
 def _cursor_database() -> bytes:
     composer = {
         "_v": 10,
@@ -504,7 +557,11 @@ SHARED_SAMPLES: dict[str, list[tuple[str, bytes]]] = {
         ("tasks/roo-2/ui_messages.json", ROO_SHOWN),
     ],
     "atif": [("trajectory.json", ATIF)],
-    "cursor": [("p/agent-transcripts/cu-2.jsonl", CURSOR), ("state.vscdb", CURSOR_DATABASE)],
+    "cursor": [
+        ("p/agent-transcripts/cu-2.jsonl", CURSOR),
+        ("state.vscdb", CURSOR_DATABASE),
+        ("p/agent-transcripts/cu-3.txt", CURSOR_TEXT),
+    ],
     "inspect_ai": [("one.json", INSPECT), ("two.eval", INSPECT_ARCHIVE)],
     "mini_swe_agent": [("one-1.traj.json", MINI_SWE_AGENT)],
     "swe_agent": [("one.traj", SWE_AGENT)],

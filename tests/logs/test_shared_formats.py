@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from dragoman.model import (
     AnyEvent,
     CallFunction,
     CallMcpTool,
+    ClientNoted,
     CommandOutcome,
     DoneOutcome,
     Edit,
@@ -29,6 +32,7 @@ from dragoman.model import (
     RunCommand,
     SearchText,
     SessionStarted,
+    SpawnAgent,
     TextOutcome,
     TokensUsed,
     ToolCalled,
@@ -36,6 +40,7 @@ from dragoman.model import (
     Unrecognised,
     Usage,
     UserSaid,
+    WriteFile,
     operations as op,
     outcomes as out,
 )
@@ -118,6 +123,44 @@ def test_a_transcript_of_cursor_has_the_times_and_results_that_are_in_it_and_no_
     assert meant(events) == [RunCommand("false"), ReadFile("/p/a", 5, 7)]
     assert (gave(events), used(events)) == ([], [])
     assert {event.time for event in events if event is not asked and event.source != asked.source} == {None}
+
+
+def test_an_old_transcript_of_cursor_in_plain_text(tmp_path: Path) -> None:
+    events = events_of(tmp_path, "cursor", 2)
+    assert [event.text for event in of(events, UserSaid)] == ["Make a page."]
+    assert [event.text for event in of(events, ModelSaid)] == ["Let me look.", "I write the page.", "Done."]
+    assert [event.text for event in of(events, ModelThought)] == ["Now I know:\n\n1. one\n2. two\n\nSo I write it."]
+    assert meant(events) == [
+        ReadFile("/p/README.md", 443, 502),
+        RunCommand("cat <<E | wc\nuser:\nE", purpose="Count"),
+        WriteFile("/p/a.yaml", "on:\n  push: x\n  path: y\n\nend\n"),
+        SpawnAgent("Look at:\n- all\n  note: no parameter", agent="explore", model="fast"),
+    ]
+    assert (gave(events), used(events)) == ([], [])
+    notes = [event.data["tool"] for event in of(events, ClientNoted)]
+    assert notes == ["ReadFile", "Shell", "Write", "Task"]
+
+
+def test_a_session_of_cursor_with_both_transcripts_is_read_once_from_the_newer(tmp_path: Path) -> None:
+    for name, data in (("cu-2.jsonl", SHARED_SAMPLES["cursor"][0][1]), ("cu-2.txt", SHARED_SAMPLES["cursor"][2][1])):
+        path = tmp_path / "p/agent-transcripts" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    assert [found.path.name for found in find_logs(str(tmp_path))] == ["cu-2.jsonl"]
+    assert [path.name for path in FORMATS["cursor"].files(tmp_path)] == ["cu-2.jsonl"]
+
+
+def test_what_a_message_of_cursor_s_database_says_of_thoughts_and_models(tmp_path: Path) -> None:
+    bubble = {"type": 2, "text": "Yes.", "modelName": "m-2", "allThinkingBlocks": [{"text": "hm"}, {"text": "so"}]}
+    edit = {"name": "search_replace", "params": {"relativeWorkspacePath": "a", "oldString": "x", "newString": "y"}}
+    path = tmp_path / "state.vscdb"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
+        for id, value in (("b-1", bubble), ("b-2", {"type": 2, "toolFormerData": edit})):
+            database.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (f"bubbleId:cu-4:{id}", json.dumps(value)))
+    events = list(read(path))
+    assert [(one.text, one.model) for one in of(events, ModelThought)] == [("hm", "m-2"), ("so", "m-2")]
+    assert meant(events) == [EditFile("a", (Edit("x", "y"),))]
 
 
 def test_the_database_of_cursor(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def _one(name: str, *values: str | None) -> str:
 class Read(AsTold, Spelling[op.ReadFile]):
     """Read a file, or some lines of it."""
 
-    native_name, formerly = "Read", ("read_file", "read_file_v2")
+    native_name, formerly = "Read", ("ReadFile", "read_file", "read_file_v2")
     read_only = UNCAPTURED
 
     path: str | None = means(None, default=None)
@@ -75,13 +75,18 @@ class StrReplace(AsTold, Spelling[op.EditFile]):
 
     path: str | None = means(None, default=None)
     file_path: str | None = means(None, default=None)
-    old_string: str = means(None)
-    new_string: str = means(None)
+    relativeWorkspacePath: str | None = means(None, default=None)  # noqa: N815 - the native name
+    old_string: str | None = means(None, default=None)
+    oldString: str | None = means(None, default=None)  # noqa: N815 - the native name
+    new_string: str | None = means(None, default=None)
+    newString: str | None = means(None, default=None)  # noqa: N815 - the native name
     replace_all: bool | None = means(None, default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        path = _one("path", self.path, self.file_path)
-        return (edited(path, self.old_string, self.new_string, everywhere=self.replace_all),)
+        path = _one("path", self.path, self.file_path, self.relativeWorkspacePath)
+        old = _one("old_string", self.old_string, self.oldString)
+        new = _one("new_string", self.new_string, self.newString)
+        return (edited(path, old, new, everywhere=self.replace_all),)
 
 
 class Delete(AsTold, Spelling[op.DeleteFile]):

@@ -1,8 +1,9 @@
 """Cursor's sessions, from public source and samples: transcripts of its agent, and the database of its editor.
 
 `agent-transcripts/<session>.jsonl` has what was said and called; results, times and tokens are not in it, but for the
-time that stands in the user's own message. `state.vscdb` keeps every message of the editor under a key of its own
-(`bubbleId:<session>:<message>`), with calls, results and some token counts; `composerData:<session>` has their order.
+time that stands in the user's own message. Older ones are plain text (`parts/cursor_text.py`). `state.vscdb` keeps
+every message of the editor under a key of its own (`bubbleId:<session>:<message>`), with calls, results and some token
+counts; `composerData:<session>` has their order.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,9 +23,11 @@ from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogR
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.logs.formats.parts.chat_messages import arguments_of
+from dragoman.logs.formats.parts.cursor_text import BEGIN, TextTranscript
 from dragoman.model import CallMcpTool, FinishReason, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_text import json_text
 from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
+from dragoman.registry import DIALECTS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -45,14 +49,20 @@ class Cursor(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
-    endings = (".jsonl", ".vscdb")
+    endings = (".jsonl", ".vscdb", ".txt")
     captured = False
-    lacks = "transcripts have no results, no tokens, no models, and times in the user's messages only"
+    lacks = (
+        "transcripts have no results, no tokens, no models, and times in the user's messages only; those in plain text "
+        "do not say where a thought ends"
+    )
 
     def recognise(self, sample: Sample) -> float:
         if sample.head.startswith(SQLITE):
             tables = {name for (name,) in glanced(sample.path, "SELECT name FROM sqlite_master WHERE type = 'table'")}
             return 0.95 if "cursorDiskKV" in tables else 0.0
+        if BEGIN.match(sample.head) and not sample.records:
+            marked = b"<user_query>" in sample.head or _TRANSCRIPTS in sample.path.parts
+            return 0.8 if marked else 0.0
         records = [one for one in sample.records if isinstance(one, dict)]
         if not records or not all(_is_own(one) for one in records):
             return 0.0
@@ -73,7 +83,15 @@ class Cursor(LogFormat):
 
     def files(self, home: Path) -> Iterator[Path]:
         kept = f"*/{_TRANSCRIPTS}"
-        yield from files_in(home, "state.vscdb", f"{kept}/*.jsonl", f"{kept}/*/*.jsonl", f"{kept}/*/subagents/*.jsonl")
+        lines = (f"{kept}/*.jsonl", f"{kept}/*/*.jsonl", f"{kept}/*/subagents/*.jsonl")
+        for path in files_in(home, "state.vscdb", *lines, f"{kept}/*.txt", f"{kept}/*/*.txt"):
+            if self.whole(path) == path:
+                yield path
+
+    def whole(self, path: Path) -> Path:
+        """The newer transcript of a session that has both."""
+        newer = path.with_suffix(".jsonl")
+        return newer if path.suffix == ".txt" and newer.is_file() else path
 
     def beside(self, path: Path) -> Iterator[Path]:
         if path.suffix == ".vscdb":
@@ -105,7 +123,21 @@ class _Either(EitherReader):
         normaliser = Normaliser(CLIENT, CLIENT, self._path.stem)
         if begin.startswith(SQLITE):
             return _Database(self._path, normaliser)
+        if begin.lstrip(b"\xef\xbb\xbf \t\r\n")[:5] == b"user:":
+            return TextTranscript(self._path, normaliser, partial(_asked, normaliser), _parameters_of)
         return _Transcript(self._path, normaliser)
+
+
+@cache
+def _parameters_of(tool: str) -> frozenset[str]:
+    """The names that parameters of a tool may have; none of a tool nobody knows."""
+    dialect = DIALECTS[CLIENT]
+    spelled = [one for one in dialect.spellings if tool in (one.native_name, *one.formerly)]
+    steered = [one for one in dialect.steering if tool in (one.name, *one.formerly)]
+    return frozenset(
+        [name for one in spelled for name in one.__struct_encode_fields__]
+        + [name for one in steered for name in one.parameters]
+    )
 
 
 # ── transcripts ──────────────────────────────────────────────────────────────
@@ -134,7 +166,7 @@ class _Transcript(LinesReader):
             yield self.normaliser.event(ev.ClientNoted, place, name="turn_ended", data=value)
         elif role == "user":
             for block in blocks:
-                yield self._asked(block, place)
+                yield _asked(self.normaliser, block, place)
         elif role == "assistant":
             for block in blocks:
                 yield self._reply(block, place)
@@ -144,26 +176,6 @@ class _Transcript(LinesReader):
             yield self.normaliser.unknown(place, as_text(value.get("type")) or as_text(role))
         if place.number == before:
             yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{role}/empty")
-
-    def _asked(self, block: dict[str, Any], place: Place) -> ev.AnyEvent:
-        if block.get("type") == "tool_result":
-            content = block.get("content")
-            told = content if isinstance(content, str) else "" if content is None else json_text(content)
-            flag = block.get("is_error")
-            id = as_text(block.get("tool_use_id")) or ""
-            failed = flag if isinstance(flag, bool) else None
-            return self.normaliser.returned(place, NativeResult(id, told, is_error=failed))
-        text = as_text(block.get("text"))
-        if text is None:
-            return self.normaliser.event(ev.ClientNoted, place, name=f"block/{block.get('type')}", data=block)
-        place.time = place.time or _said_at(text)
-        said = _QUERY.search(text)
-        return self.normaliser.event(
-            ev.UserSaid,
-            place,
-            text=text if said is None else said[1],
-            by="user" if said or "<" not in text else "client",
-        )
 
     def _reply(self, block: dict[str, Any], place: Place) -> ev.AnyEvent:
         kind, event = block.get("type"), self.normaliser.event
@@ -176,6 +188,27 @@ class _Transcript(LinesReader):
             id = as_text(block.get("id")) or f"{place.key}.{place.number}"
             return _called(self.normaliser, place, NativeCall(id, block["name"], arguments_of(block.get("input"))), {})
         return event(ev.ClientNoted, place, name=f"block/{kind}", data=block)
+
+
+def _asked(normaliser: Normaliser, block: dict[str, Any], place: Place) -> ev.AnyEvent:
+    if block.get("type") == "tool_result":
+        content = block.get("content")
+        told = content if isinstance(content, str) else "" if content is None else json_text(content)
+        flag = block.get("is_error")
+        id = as_text(block.get("tool_use_id")) or ""
+        failed = flag if isinstance(flag, bool) else None
+        return normaliser.returned(place, NativeResult(id, told, is_error=failed))
+    text = as_text(block.get("text"))
+    if text is None:
+        return normaliser.event(ev.ClientNoted, place, name=f"block/{block.get('type')}", data=block)
+    place.time = place.time or _said_at(text)
+    said = _QUERY.search(text)
+    return normaliser.event(
+        ev.UserSaid,
+        place,
+        text=text if said is None else said[1],
+        by="user" if said or "<" not in text else "client",
+    )
 
 
 def _said_at(text: str) -> datetime.datetime | None:
@@ -254,9 +287,8 @@ class _Database(DatabaseReader):
             if text:
                 yield event(ev.UserSaid, place, text=text)
         elif kind == _MODEL:
-            model = _model(bubble.get("modelInfo"))
-            thought = as_text(as_object(bubble.get("thinking")).get("text"))
-            if thought:
+            model = _model(bubble.get("modelInfo")) or _model(bubble)
+            for thought in _thoughts(bubble):
                 yield event(ev.ModelThought, place, text=thought, model=model)
             if text:
                 yield event(ev.ModelSaid, place, text=text, model=model)
@@ -316,6 +348,12 @@ def _called(normaliser: Normaliser, place: Place, native: NativeCall, params: di
 def _object_in(value: Any) -> dict[str, Any]:
     """An object, or the one whose text this is."""
     return as_object(decoded(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value)
+
+
+def _thoughts(bubble: dict[str, Any]) -> list[str]:
+    """The thoughts of a message, which has one or a list of them."""
+    found = [as_object(bubble.get("thinking")), *as_objects(bubble.get("allThinkingBlocks"))]
+    return list(dict.fromkeys(text for one in found if (text := as_text(one.get("text")))))
 
 
 def _model(config: Any) -> str | None:
