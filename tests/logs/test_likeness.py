@@ -9,6 +9,8 @@ import pytest
 
 from dragoman.logs import FORMATS, read
 from dragoman.logs.base import Likeness
+from dragoman.logs.base.checkpoint import restored, stored
+from dragoman.logs.base.format import Storable
 from dragoman.logs.history import check_drift, find_logs
 from dragoman.model import CommandOutcome, Failure, Outcome, RunCommand, TextOutcome, ToolCalled, ToolReturned
 from tests.logs.samples import CLAUDE, SAMPLES, _block, _codex, _told, lines
@@ -65,12 +67,43 @@ def use(number: int, name: str, *, worked: bool = True) -> list[dict[str, Any]]:
     return [call, _told(f"u{number + 1}", f"u{number}", id, said, is_error=not worked)]
 
 
-def test_a_log_with_several_tools_that_no_version_had_is_only_like_the_client(tmp_path: Path) -> None:
+def test_a_log_with_several_tools_that_no_version_had_is_read_with_doubt(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    path.write_bytes(CLAUDE + lines(*use(20, "Frobnicate"), *use(22, "Teleport")))
-    assert (
-        finding(path, "claude_code") == "like claude_code, not claude_code: no version of it had Frobnicate, Teleport"
+    strange = [*use(20, "Frobnicate"), *use(22, "Teleport")]
+    path.write_bytes(CLAUDE + lines(*strange, *use(24, "Bash"), *use(26, "Bash", worked=False)))
+    assert finding(path, "claude_code") == (
+        "like claude_code, not claude_code: no version of it had Frobnicate, Teleport; "
+        "results after them are kept as text"
     )
+    told = [event.result.outcomes[0] for event in read(path) if isinstance(event, ToolReturned)]
+    assert told[-2] == TextOutcome("fine")
+    assert isinstance(told[-1], Failure)
+    path.write_bytes(CLAUDE + lines(*use(24, "Bash")))
+    told = [event.result.outcomes[0] for event in read(path) if isinstance(event, ToolReturned)]
+    assert isinstance(told[-1], CommandOutcome)
+
+
+def test_doubt_is_the_same_when_a_file_is_read_on(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    first = CLAUDE + lines(*use(20, "Frobnicate"), *use(22, "Teleport"))
+    path.write_bytes(first)
+    reader = FORMATS["claude_code"].reader(path)
+    reader.feed(first)
+    again = restored("claude_code", path, stored(reader, Storable()))
+    assert again is not None
+    (_, returned, *_) = again[0].feed(lines(*use(24, "Bash")))
+    assert isinstance(returned, ToolReturned)
+    assert returned.result.outcomes == (TextOutcome("fine"),)
+
+
+def test_tools_of_a_client_that_nobody_captured_are_no_sign(tmp_path: Path) -> None:
+    path = tmp_path / "p/agent-transcripts/s.txt"
+    path.parent.mkdir(parents=True)
+    calls = "".join(f"[Tool call] {name}\n  path: a\n" for name in ("Frobnicate", "Teleport"))
+    results = "".join(f"\n[Tool result] {name}\nfine\n" for name in ("Frobnicate", "Teleport"))
+    path.write_text(f"user:\n<user_query>\nGo.\n</user_query>\n\nassistant:\n{calls}{results}")
+    assert sum(isinstance(event, ToolReturned) for event in read(path)) == 2
+    assert finding(path, "cursor") is None
 
 
 def test_one_new_tool_and_tools_that_a_model_made_up_are_no_sign(tmp_path: Path) -> None:

@@ -1,20 +1,16 @@
 """Whether a log that is read as a client's was written by another program: a fork, or one that took over its format.
 
 Two signs tell: the log names another program as its writer (`LogFormat.written_by_field`), or calls were carried out
-of several tools that no version of the client had. One such tool alone may be new in the client.
+of several tools that no version of the client had (`ToolsMet`). Its results are read as texts: all of them, or those
+after the tool that gave it away.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
-from dragoman.model import Failure, events as ev, operations as op
+from dragoman.model import Call, events as ev
 
 from .format import LogFormat
-
-_FEWEST: Final = 2
-_SHARE: Final = 0.25
-"""How many names of tools, and what part of all of them, must be nobody's."""
+from .normalise import ToolsMet, may_be_of_another
 
 
 class Likeness:
@@ -23,24 +19,19 @@ class Likeness:
     def __init__(self, format: LogFormat) -> None:
         self._format = format
         self._program: str | None = None
-        self._names: dict[str, str] = {}
-        """Calls of tools nobody knows → the name of the tool."""
-        self._known: set[str] = set()
-        self._strange: set[str] = set()
+        self._waiting: dict[str, Call] = {}
+        self._tools = ToolsMet()
 
     def take(self, event: ev.AnyEvent) -> None:
         """The next event."""
         if isinstance(event, ev.SessionStarted):
             self._program = self._program or self._format.another_program(event.metadata)
         elif isinstance(event, ev.ToolCalled) and event.by == "model":
-            name = event.call.native.name
-            if any(isinstance(one, op.Unrecognised) for one in event.call.operations):
-                self._names[event.call.id] = name
-            elif not any(isinstance(one, op.CallMcpTool | op.CallFunction) for one in event.call.operations):
-                self._known.add(name)
-        elif isinstance(event, ev.ToolReturned) and event.result.call_id in self._names:
-            was_refused = any(isinstance(one, Failure) for one in event.result.outcomes)
-            self._strange |= set() if was_refused else {self._names[event.result.call_id]}
+            self._waiting[event.call.id] = event.call
+        elif isinstance(event, ev.ToolReturned):
+            call = self._waiting.pop(event.result.call_id, None)
+            if call is not None:
+                self._tools.answered(call, event.result)
 
     @property
     def what(self) -> str | None:
@@ -50,8 +41,7 @@ class Likeness:
             return None
         if self._program is not None:
             return f"like {client}, not {client}: it names {self._program} as its writer; results are kept as text"
-        names = len(self._known | self._strange)
-        if len(self._strange) >= _FEWEST and len(self._strange) >= _SHARE * names:
-            listed = ", ".join(sorted(self._strange)[:6])
-            return f"like {client}, not {client}: no version of it had {listed}"
+        if self._tools.are_of_another and may_be_of_another(client):
+            listed = ", ".join(sorted(self._tools.strange)[:6])
+            return f"like {client}, not {client}: no version of it had {listed}; results after them are kept as text"
         return None

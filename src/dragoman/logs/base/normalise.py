@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
+from dragoman.dialects import understand
 from dragoman.generated import function
 from dragoman.model import (
     Call,
@@ -25,8 +26,11 @@ from dragoman.model import (
     Result,
     TextOutcome,
     events as ev,
+    operations as op,
 )
 from dragoman.registry import DIALECTS, FORMATS
+
+from .format import Storable
 
 if TYPE_CHECKING:
     from dragoman.dialects import Dialect, Heard
@@ -100,6 +104,7 @@ class Normaliser:
         self._answered: deque[str] = deque()
         self.doubts = False
         """Whether the log is another program's, so that only what a result says as text is sure."""
+        self.tools = ToolsMet()
 
     def at(self, version: str | None) -> Dialect:
         """The vocabulary of a version of the client."""
@@ -141,17 +146,19 @@ class Normaliser:
         id = native.call_id
         heard = self.heard.pop(id, None)
         if heard is not None:
-            result = dialect.read_result(heard[0], native, heard[1])
+            call = heard[0]
+            result = dialect.read_result(call, native, heard[1])
         else:
             call = self.calls.get(id) or dialect.read_call(NativeCall(id, native.name or "", {}))
             result = dialect.read_result(call, native)
+        self.tools.answered(call, result)
         if self._remembers is None:
             self.returned_ids.add(id)
         else:
             self._answered.append(id)
             if len(self._answered) > self._remembers:
                 self._forget(self._remembers // 2)
-        if self.doubts:
+        if self.doubts or (self.tools.are_of_another and may_be_of_another(self.client)):
             result = _doubted(result)
         if duration is not None:
             result = msgspec.structs.replace(result, duration=duration)
@@ -207,12 +214,53 @@ class Normaliser:
         return self.event(ev.UnknownRecord, place, name=name)
 
 
+class ToolsMet(Storable):
+    """The tools whose calls were carried out in a log: those its client has, and those that no version of it had.
+
+    Several of the latter, and not a few among all, say that another program wrote the log. One alone may be new in the
+    client, and one that was refused is a model's invention. A name with a mark (`toy__echo`) may be that of a server
+    which the log does not name, as in what Cline 3.0.64 prints.
+    """
+
+    fewest: ClassVar = 2
+    share: ClassVar = 0.25
+    """How many names of tools, and what part of all of them, must be nobody's."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self.strange: set[str] = set()
+
+    def answered(self, call: Call, result: Result) -> None:
+        """A call and what it gave; tools of servers and of the user say nothing."""
+        for operation in call.operations[:1]:
+            kind = type(operation)
+            if kind is op.Unrecognised:
+                name = call.native.name
+                if "__" not in name and not any(isinstance(one, Failure) for one in result.outcomes):
+                    self.strange.add(name)
+            elif kind is not op.CallMcpTool and kind is not op.CallFunction:
+                self._known.add(call.native.name)
+
+    @property
+    def are_of_another(self) -> bool:
+        """Whether they are those of another program."""
+        strange = len(self.strange)
+        return strange >= self.fewest and strange >= self.share * (strange + len(self._known))
+
+
+@cache
+def may_be_of_another(client: str) -> bool:
+    """Whether all tools of a client are known, so that a log of it with others is not its own."""
+    format = FORMATS[client]
+    return bool(format.captured and not format.foreign_words)
+
+
 def _doubted(result: Result) -> Result:
-    """A result of another program: a failure that is marked as one, or the text it is."""
-    text = result.native.content if result.native is not None else None
-    if not isinstance(text, str):
+    """A result of another program: a failure that is marked as one, or what it is, with no meaning."""
+    if result.native is None:
         return result
-    outcomes = tuple(one if isinstance(one, Failure) else TextOutcome(text) for one in result.outcomes)
+    told = understand(op.Unrecognised("", {}), result.native)
+    outcomes = tuple(one if isinstance(one, Failure) else told for one in result.outcomes)
     return msgspec.structs.replace(result, outcomes=outcomes)
 
 
