@@ -1,13 +1,14 @@
 """Laws of doubt: no outcome claims what the text of its result does not say, whoever wrote that text.
 
 Every dialect reads random texts, messages and the results of every other dialect. A path, a line, an exit code or an
-output in the outcome must stand in the text or in the call, and a message is no list of names.
+output in the outcome must stand in the text or in the call, a message is no list of names and no file, numbers of lines
+are no content, and a command has not ended well when its text says otherwise.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
@@ -28,6 +29,47 @@ MESSAGES = (
     "No such file or directory (os error 2)",
     "File not found: src/missing.py",
     "You do not have permission to list this folder!",
+    "Command timed out after 120 seconds",
+    "User rejected the tool call",
+    "(Results are truncated. Consider using a more specific path or pattern.)",
+    "[... 20 more files]",
+    "... and 3 more",
+    "12 matches",
+    "Keine Dateien gefunden",
+    "文件不存在: src/missing.py",
+    "<error>boom</error>",
+    '{"error": "boom"}',
+    "[]",
+    "   ",
+)
+
+LINES = ("import os", "", "def add(a, b):", "    return a + b")
+
+NUMBERED: dict[str, Callable[[int, str], str]] = {
+    "Claude Code 2.0": lambda number, line: f"{number:6}→{line}",
+    "cat -n": lambda number, line: f"{number:6}\t{line}",
+    "Kimi Code": lambda number, line: f"{number}\t{line}",
+    "opencode 1.17": lambda number, line: f"{number}: {line}",
+    "opencode 1.0": lambda number, line: f"{number:05}| {line}",
+    "Copilot 1.0.42": lambda number, line: f"{number}. {line}",
+    "Cline 2": lambda number, line: f"{number} | {line}",
+    "bars": lambda number, line: f"{number}|{line}",
+    "a table": lambda number, line: f"{number:>4}│{line}",
+    "Codex": lambda number, line: f"L{number}: {line}",
+    "brackets": lambda number, line: f"[{number}] {line}",
+    "spaces": lambda number, line: f"{number:>4}  {line}",
+    "hashes": lambda number, line: f"{number}#a1:{line}",
+}
+"""Lines with their numbers, as clients have printed them or might."""
+
+ENDS = (
+    "Exit code: 3\nboom",
+    "boom\n<exited with exit code 3>",
+    "boom\n[exit code: 3]",
+    "Process exited with code 3",
+    "Command failed with exit status 3: boom",
+    "1\n2\nCommand timed out after 1500ms",
+    "The command is running in the background with id 7",
 )
 
 CLAIMING = (
@@ -120,7 +162,64 @@ def test_a_random_text_is_not_read_as_more_than_it_says(name: str, text: str) ->
         assert invented(name, call, text) == []
 
 
+@pytest.mark.parametrize("name", FROZEN)
+@pytest.mark.parametrize("style", NUMBERED)
+@pytest.mark.parametrize("first", [1, 100])
+def test_numbers_of_lines_are_no_content_of_a_file_and_no_names(name: str, style: str, first: int) -> None:
+    text = "\n".join(NUMBERED[style](number, line) for number, line in enumerate(LINES, first))
+    for call in calls_of(name):
+        for outcome in DIALECTS[name].read_result(call, NativeResult("1", text)).outcomes:
+            match outcome:
+                case out.FileOutcome():
+                    assert (outcome.text.rstrip("\n"), outcome.first_line) == ("\n".join(LINES), first), call.native
+                case out.DirectoryOutcome() | out.PathsOutcome() | out.FilesOutcome():
+                    pytest.fail(f"{call.native} gives {outcome}")
+
+
+@pytest.mark.parametrize("name", FROZEN)
+@pytest.mark.parametrize("text", ENDS)
+def test_a_command_has_not_ended_well_when_its_text_says_otherwise(name: str, text: str) -> None:
+    for call in calls_of(name):
+        for outcome in DIALECTS[name].read_result(call, NativeResult("1", text)).outcomes:
+            assert not (isinstance(outcome, out.CommandOutcome) and outcome.exit_code == 0), call.native
+
+
+@pytest.mark.parametrize("name", FROZEN)
+@pytest.mark.parametrize(
+    "message",
+    [
+        "File not found: {path}",
+        "Error: ENOENT: no such file or directory, open '{path}'",
+        "{path}: Datei oder Verzeichnis nicht gefunden",
+        "Access denied by the user.",
+        "Binary file: 2.3 kB",
+        "[Unsupported file: {path}]",
+        "The file is too large (12 MB). Use offset and limit.",
+        "<system-reminder>Something else.</system-reminder>",
+    ],
+)
+def test_a_message_about_a_file_is_not_what_it_holds(name: str, message: str) -> None:
+    for call in calls_of(name):
+        paths = [one.path for one in call.operations if isinstance(one, op.ReadFile)]
+        text = message.format(path=paths[0] if paths else "a.py")
+        for outcome in DIALECTS[name].read_result(call, NativeResult("1", text)).outcomes:
+            assert not isinstance(outcome, out.FileOutcome) or not outcome.text, call.native
+
+
+def test_a_file_of_numbered_lines_is_one_where_the_client_numbers_them_itself() -> None:
+    dialect = DIALECTS["claude_code"]
+    call = dialect.read_call(NativeCall("1", "Read", {"file_path": "a.md"}))
+    (outcome,) = dialect.read_result(call, NativeResult("1", "     1→1. one\n     2→2. two")).outcomes
+    assert outcome == out.FileOutcome("a.md", "1. one\n2. two")
+
+
 def test_names_with_spaces_are_names() -> None:
     names = ("My Documents", "a b c.txt", "Report final (1)", "what is this.md", "2024 01 03 notes", "src/error.py")
     assert [name for name in names if is_sentence(name)] == []
-    assert [message for message in MESSAGES if not is_sentence(message)] == []
+    assert [message for message in MESSAGES[:7] if not is_sentence(message)] == []
+    folder = ("My Documents", "[id]", "(group)", "[...slug].tsx", "1. Intro.md", "2. More.md", "Report final (1)")
+    dialect = DIALECTS["pi"]
+    call = dialect.read_call(NativeCall("1", "ls", {}))
+    (outcome,) = dialect.read_result(call, NativeResult("1", "\n".join(folder))).outcomes
+    assert isinstance(outcome, out.DirectoryOutcome)
+    assert tuple(entry.path for entry in outcome.entries) == folder

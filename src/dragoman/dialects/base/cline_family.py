@@ -174,7 +174,7 @@ class ReadFileBefore(InWords[op.ReadFile]):
         if self.path is None or told.text.startswith(_NO_FILE) or told.text == "Successfully read image":
             return told
         body = headed["lines"] if headed is not None else told.text[: counted.start()] if counted else told.text
-        lines = unnumbered(body, r" ?\| ?")
+        lines = unnumbered(body, r" \| ?")
         if lines is None and (headed is not None or self._range() != (None, None)):
             return told  # which of its lines these are is not said
         first, text = lines or (1, body)

@@ -17,7 +17,7 @@ from dragoman.errors import DefinitionError, ToolError, Unspeakable
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, ExecutedBy, NativeCall, NativeResult, Result
 from dragoman.model.edit_rules import EditRules
-from dragoman.model.outcomes import Failure, Outcome, TextOutcome
+from dragoman.model.outcomes import Failure, Outcome
 from dragoman.model.request import Definition
 from dragoman.registry import DIALECTS
 
@@ -31,8 +31,8 @@ from .availability import (
     qualified,
     run_by,
 )
-from .default_words import PLAIN_FAILURES, tell_all, text_of, understand
-from .doubt import DOUBTED, is_doubtful
+from .default_words import PLAIN_FAILURES, tell_all, understand
+from .doubt import DOUBTED, doubted
 from .fidelity import Fidelity, field_rows, result_rows
 from .mcp_names import McpNames, Servers
 from .provider_rows import ProviderRow
@@ -625,9 +625,8 @@ class Dialect:
         try:
             result = self._read_result(call, native, said)
             for outcome in result.outcomes:
-                if type(outcome) in DOUBTED and is_doubtful(outcome):
-                    doubted = TextOutcome(text_of(native.content))
-                    return Result(native.call_id, (doubted,) * len(result.outcomes), native=native)
+                if type(outcome) in DOUBTED and (instead := doubted(outcome, native)) is not outcome:
+                    return Result(native.call_id, (instead,) * len(result.outcomes), native=native)
             return result
         except (ValueError, OverflowError) as error:
             # A number of more than 4,300 digits, or one that is infinite as a float, is none that a tool prints.
