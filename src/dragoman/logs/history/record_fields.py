@@ -29,7 +29,7 @@ Fields = Mapping[str, str]
 
 KINDS: Final = {"s": "string", "i": "number", "b": "boolean", "o": "object", "a": "array", "n": "null"}
 
-SAYS_KIND: Final = ("type", "subtype", "kind", "role", "event", "say", "ask")
+SAYS_KIND: Final = ("type", "subtype", "kind", "role", "event", "event.name", "say", "ask")
 _SAYS_TOOL: Final = ("tool", "toolName", "tool_name")
 _NAMES_TOOL_BESIDE: Final = {"args", "input", "arguments", "rawInput", "result", "response", "parameters"}
 """An object with a `name` and one of these is a call, or what came of one."""
@@ -46,7 +46,7 @@ _OF_A_RESULT: Final = re.compile(
 )
 """Fields whose objects differ from tool to tool."""
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]{0,47}")
-_NAME: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{0,47}")
+_NAME: Final = re.compile(r"(?:event\.)?[A-Za-z_$][A-Za-z0-9_$-]{0,47}")
 _DATA: Final = re.compile(r"\d{4}|[0-9a-f]{12}|-\d")
 """In a name: a number, a hash or the version of a model, so it is data and no field."""
 _UNSURE: Final = re.compile(r"[^A-Za-z0-9_-]")
