@@ -198,6 +198,7 @@ class Truth:
 
     def __init__(self, session: Scripted) -> None:
         self.files = {path: data.decode("utf-8", "replace") for path, data in files().items()}
+        self.bytes = {path: data.decode("latin-1").split("\n") for path, data in files().items()}
         self.written = [
             line for answer in session.answers for text in texts_in(answer.get("calls")) for line in lines_of(text)
         ]
@@ -209,13 +210,44 @@ class Truth:
         known = set(self.files)
         return known | {str(parent) for path in known for parent in PurePosixPath(path).parents}
 
-    def is_folder_as_file(self, operation: op.Operation, outcome: Outcome) -> bool:
-        """Whether a folder was read with words that are those for a file: then only the text is sure."""
-        return (
-            isinstance(operation, op.ReadFile)
-            and isinstance(outcome, out.TextOutcome)
-            and relative(operation.path) in self.paths - set(self.files)
-        )
+    def is_told(self, operation: op.Operation, text: str, *, several: bool) -> bool:
+        """Whether the text of a result holds what a typed outcome of this operation is made of.
+
+        A file is its lines; a list is paths, and where one is for several patterns, it must say which of them is of
+        which; a match is a line and its number. Commands and changes are always told. A text that was cut when it was
+        captured says so, and has lost its end.
+        """
+        if CUT_WHEN_CAPTURED in text:
+            return False
+        match operation:
+            case op.ReadFile():
+                lines = self.lines_asked(operation)
+                return bool(lines) and all(line in text for line in lines)
+            case op.SearchText(mode="content"):
+                return any(
+                    re.search(rf"\b{number}\b\W{{1,8}}{re.escape(line.strip())}", text)
+                    for number, line in self.matching(operation.pattern)
+                )
+            case op.FindFiles() if several:
+                return operation.pattern in text
+            case op.ListDirectory() | op.FindFiles() | op.SearchText():
+                return any(is_word(PurePosixPath(path).name, text) for path in self.files)
+        return True
+
+    def matching(self, pattern: str) -> Iterator[tuple[int, str]]:
+        """The lines of the project that a pattern is in, with their numbers."""
+        for text in self.files.values():
+            for number, line in enumerate(text.split("\n"), 1):
+                if re.search(pattern, line):
+                    yield number, line
+
+    def lines_asked(self, operation: op.ReadFile) -> list[str]:
+        """The first lines of a file that a call asks for; none of what is no file, or no text."""
+        whole = self.files.get(relative(operation.path), "")
+        if "\ufffd" in whole:
+            return []
+        lines = whole.split("\n")[(operation.first_line or 1) - 1 : operation.last_line]
+        return [line for line in lines if line.strip()][:3]
 
     def knows_path(self, path: str) -> bool:
         """Whether a path is in the project, or is one that the script names."""
@@ -224,13 +256,14 @@ class Truth:
 
     def line_is_true(self, path: str, number: int | None, line: str) -> bool:
         """Whether a line is in a file of the project, at this number unless the script changed that file."""
-        text = self.files.get(relative(path))
+        path = relative(path)
+        text = self.files.get(path)
         if text is None:
             return any(line.strip() in written for written in self.written) or line.strip() == ""
         lines = text.split("\n")
-        if number is not None and number <= len(lines) and lines[number - 1] == line:
+        if number is not None and number <= len(lines) and line in (lines[number - 1], self.bytes[path][number - 1]):
             return True
-        changed = relative(path).rsplit("/", 1)[-1] in self.touched and bool(self.written)
+        changed = path.rsplit("/", 1)[-1] in self.touched and bool(self.written)
         edited = [one.replace(old, new) for one in lines for old, new in self.edits]
         return changed and (line in (*lines, *edited) or any(line.strip() in written for written in self.written))
 
@@ -241,6 +274,10 @@ class Truth:
         if number is not None and number <= len(lines) and text.strip() in lines[number - 1]:
             return True
         return all(self.line_is_true(path, None, line) for line in text.split("\n"))
+
+
+def is_word(name: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", text) is not None
 
 
 def lines_of(text: str) -> list[str]:
@@ -295,18 +332,13 @@ def compare_result(scripted: dict[str, Any], answered: Answered, truth: Truth, r
     compared.fact("meaning", holds=not unknown or is_refused(outcomes), what=shown)
     for operation, outcome in zip(answered.called.call.operations, outcomes, strict=False):
         allowed = TYPED.get(type(operation))
-        if (
-            allowed is not None
-            and result.native
-            and result.native.content
-            and not is_picture(arguments)
-            and len(outcomes) == 1  # one list for several patterns does not say which file is of which
-            and not truth.is_folder_as_file(operation, outcome)
-            and "characters cut …]" not in text
-        ):
-            holds = isinstance(outcome, (*allowed, out.Failure, out.UnknownOutcome)) or is_bare(arguments, text)
-            compared.fact("typed", holds=holds, what=shown)
-        for what, holds in () if is_picture(arguments) else claims(operation, outcome, truth):
+        if allowed is not None and not isinstance(outcome, (*allowed, out.Failure, out.UnknownOutcome)):
+            told = truth.is_told(operation, text, several=len(outcomes) > 1)
+            compared.fact("typed", holds=not told, what=shown)
+            compared.not_logged["typed"] += not told
+        elif allowed is not None:
+            compared.held["typed"] += 1
+        for what, holds in claims(operation, outcome, truth):
             compared.fact(what, holds=holds, what=shown)
     if wanted is not None and wanted.kind.startswith("server") and not is_refused(outcomes):
         means = answered.called.call.operations
@@ -324,13 +356,6 @@ def compare_result(scripted: dict[str, Any], answered: Answered, truth: Truth, r
 
 def is_refused(outcomes: tuple[Outcome, ...]) -> bool:
     return any(isinstance(one, out.Failure) and one.kind == "unknown_tool" for one in outcomes)
-
-
-def is_bare(arguments: Any, text: str) -> bool:
-    """A search without numbers gives lines that nothing tells apart from those around them; a notebook is told as a
-    text of the client's own."""
-    said = json.dumps(arguments)
-    return '"-n": false' in said or ".ipynb" in said or "│----" in text or "was saved to the file system" in text
 
 
 def is_picture(arguments: Any) -> bool:
@@ -379,6 +404,7 @@ def claims(operation: op.Operation, outcome: Outcome, truth: Truth) -> Iterator[
             return
 
 
+CUT_WHEN_CAPTURED = "characters cut …]"
 CUT = re.compile(r"\[… \d+ characters cut …\]|\[\.\.\.|truncated")
 
 
@@ -396,13 +422,10 @@ def expected(name: str, arguments: Any) -> Wanted | None:
     short = re.split(r"__|0mcp0|[-_.]", name)[-1]
     if isinstance(arguments, dict) and isinstance(arguments.get("tool_name"), str):
         short = arguments["tool_name"]
-    # Programs and wrappers: what they call is compared by itself.
-    if name in ("exec", "tool_call", "tool_search", "run_typescript"):
-        return None
+    if name in ("exec", "tool_call", "tool_search", "run_typescript"):  # what they call is compared by itself
+        return Wanted("program", says_only)
     if name.startswith("no_such") or name == "NoSuchTool":
         return Wanted("unknown tool", is_unknown_tool)
-    if name.startswith(("stop_", "Kill", "TaskStop")):
-        return None
     if "print(6 * 7)" in said:
         return Wanted("command", lambda outcome, text: ended(outcome, text, 0) and "42" in output_of(outcome))
     if "sys.exit(3)" in said:
@@ -453,6 +476,9 @@ def is_long(outcome: Outcome, text: str) -> bool:
 
 
 def is_failure(outcome: Outcome, text: str) -> bool:
+    """A failure, or nothing found, where the text says that something was wrong."""
+    if re.search(r"(?i)\b(not?|cannot|error|fail\w*|missing|invalid|unknown|exit\w*|ENOENT)\b", text) is None:
+        return True
     empty = getattr(outcome, "paths", None) == () or getattr(outcome, "entries", None) == ()
     return isinstance(outcome, out.Failure) or empty or getattr(outcome, "exit_code", 0) not in (0, None)
 
@@ -469,6 +495,12 @@ def is_of_picture(outcome: Outcome, text: str) -> bool:
 
 def has_picture(outcome: Outcome) -> bool:
     return PICTURE in msgspec.json.encode(outcome).decode()
+
+
+def says_only(outcome: Outcome, text: str) -> bool:
+    """What a program printed is its own: every line of the outcome stands in the result."""
+    said = output_of(outcome) + (outcome.message if isinstance(outcome, out.Failure) else "")
+    return all(line.strip() in text for line in unescaped(said).split("\n"))
 
 
 def is_server_failure(outcome: Outcome, text: str) -> bool:
