@@ -63,3 +63,16 @@ def test_an_empty_file_is_a_file() -> None:
 def test_a_note_without_a_full_stop_is_no_line_of_the_file(note: str, outcome: out.FileOutcome) -> None:
     """As pi 0.30.2 writes it."""
     assert read("pi", "read", {"path": "a.py"}, f"x\ny\n\n{note}") == outcome
+
+
+def test_a_result_that_mistral_vibe_saved_because_it_was_long_is_that_of_the_command() -> None:
+    text = (
+        "<system>The tool output is large. To preserve your context window, it was saved to the file system under "
+        "/v/bash-1.json.\nOutput size: 129023 characters</system>\n<truncated-output>\n"
+        '{"command":"seq 9","returncode":3,"stderr":"","stdout":"1\\n\\n[... 10 characters omitted ...]\\n\\n9"}\n'
+        "</truncated-output>\n<system>Remember: The full content was saved to /v/bash-1.json.</system>"
+    )
+    stdout = "1\n\n[... 10 characters omitted ...]\n\n9"
+    expected = out.CommandOutcome(3, stdout, "", truncated=10, output_path="/v/bash-1.json")
+    assert read("mistral_vibe", "bash", {"command": "seq 9"}, text) == expected
+    assert isinstance(read("mistral_vibe", "bash", {"command": "seq 9"}, text.replace('"seq 9"', "")), out.TextOutcome)

@@ -235,6 +235,28 @@ def _ended(_asked: op.Operation, said: Ran) -> out.CommandOutcome:
     return out.CommandOutcome(said.returncode, said.stdout, said.stderr, timed_out=said.timed_out)
 
 
+_ONLY_READ = dict.fromkeys(("exit_code", "output", "running", "job", "timed_out", "signal"), "it is only read")
+_SAVED = re.compile(
+    r"<system>The tool output is large\.[^\n]*? saved to the file system under (?P<path>\S+)\.\n.*?"
+    r"<truncated-output>\n(?P<said>.*?)\n</truncated-output>",
+    re.DOTALL,
+)
+_OMITTED = re.compile(r"\n\[\.\.\. (\d+) characters omitted \.\.\.\]\n")
+
+
+def _saved(text: str, asked: op.Operation) -> out.CommandOutcome | None:
+    """A result that was too long for the model: its beginning and its end, and the file that has all of it."""
+    found = _SAVED.match(text)
+    try:
+        said = None if found is None else read_json(found["said"], type=Ran)
+    except msgspec.DecodeError:
+        return None
+    if found is None or said is None:
+        return None
+    cut = sum(int(count) for count in _OMITTED.findall(said.stdout + said.stderr))
+    return msgspec.structs.replace(_ended(asked, said), truncated=cut, output_path=found["path"])
+
+
 class Bash(Spelling[op.RunCommand]):
     """Run a command line in a new shell; its output comes back when it has ended."""
 
@@ -262,6 +284,7 @@ class Bash(Spelling[op.RunCommand]):
             },
         ),
         unsaid={"running": "a command is always waited for", "job": "commands have no names"},
+        formerly=(by_hand(out.CommandOutcome, lambda _outcome, _asked: None, _saved, nearly=_ONLY_READ),),
     )
 
 
@@ -305,7 +328,6 @@ def _processes(text: str, _asked: op.Operation) -> out.JobsOutcome | None:
     )
 
 
-_ONLY_READ = dict.fromkeys(("exit_code", "output", "running", "job", "timed_out", "signal"), "it is only read")
 PROCESS = one_of(formerly=(by_hand(out.CommandOutcome, lambda _outcome, _asked: None, _process, nearly=_ONLY_READ),))
 
 
