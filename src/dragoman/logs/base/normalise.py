@@ -30,8 +30,6 @@ from dragoman.model import (
 )
 from dragoman.registry import DIALECTS, FORMATS
 
-from .format import Storable
-
 if TYPE_CHECKING:
     from dragoman.dialects import Dialect, Heard
 
@@ -214,7 +212,7 @@ class Normaliser:
         return self.event(ev.UnknownRecord, place, name=name)
 
 
-class ToolsMet(Storable):
+class ToolsMet(msgspec.Struct):
     """The tools whose calls were carried out in a log: those its client has, and those that no version of it had.
 
     Several of the latter, and not a few among all, say that another program wrote the log. One alone may be new in the
@@ -226,9 +224,8 @@ class ToolsMet(Storable):
     share: ClassVar = 0.25
     """How many names of tools, and what part of all of them, must be nobody's."""
 
-    def __init__(self) -> None:
-        self._known: set[str] = set()
-        self.strange: set[str] = set()
+    known: set[str] = set()
+    strange: set[str] = set()
 
     def answered(self, call: Call, result: Result) -> None:
         """A call and what it gave; tools of servers and of the user say nothing."""
@@ -239,13 +236,13 @@ class ToolsMet(Storable):
                 if "__" not in name and not any(isinstance(one, Failure) for one in result.outcomes):
                     self.strange.add(name)
             elif kind is not op.CallMcpTool and kind is not op.CallFunction:
-                self._known.add(call.native.name)
+                self.known.add(call.native.name)
 
     @property
     def are_of_another(self) -> bool:
         """Whether they are those of another program."""
         strange = len(self.strange)
-        return strange >= self.fewest and strange >= self.share * (strange + len(self._known))
+        return strange >= self.fewest and strange >= self.share * (strange + len(self.known))
 
 
 @cache
