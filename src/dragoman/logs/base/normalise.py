@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
-from dragoman.dialects import understand
 from dragoman.generated import function
 from dragoman.model import (
     Call,
@@ -157,7 +156,7 @@ class Normaliser:
             if len(self._answered) > self._remembers:
                 self._forget(self._remembers // 2)
         if self.doubts or (self.tools.are_of_another and may_be_of_another(self.client)):
-            result = _doubted(result)
+            result = _doubted(dialect, result)
         if duration is not None:
             result = msgspec.structs.replace(result, duration=duration)
         return self._make_returned(place, result, id)
@@ -252,11 +251,13 @@ def may_be_of_another(client: str) -> bool:
     return bool(format.captured and not format.foreign_words)
 
 
-def _doubted(result: Result) -> Result:
-    """A result of another program: a failure that is marked as one, or what it is, with no meaning."""
+def _doubted(dialect: Dialect, result: Result) -> Result:
+    """A result of another program: a failure that is marked as one, or what it is for a tool that nobody knows."""
     if result.native is None:
         return result
-    told = understand(op.Unrecognised("", {}), result.native)
+    id = result.call_id
+    nobodys = Call(id, (op.Unrecognised("", {}),), NativeCall(id, "", {}))
+    (told,) = dialect.read_result(nobodys, result.native).outcomes
     outcomes = tuple(one if isinstance(one, Failure) else told for one in result.outcomes)
     return msgspec.structs.replace(result, outcomes=outcomes)
 
