@@ -48,6 +48,29 @@ LINES = {
     "grep -r x src": ("read /w/src tree; read /w/x tree", ""),
     "grep x a b": ("read /w/a; read /w/b; read /w/x", ""),
     "grep -f pats a": ("read /w/a; read /w/pats", ""),
+    "grep -nfpats a": ("read /w/a; read /w/ats; read /w/fpats; read /w/pats; read /w/s; read /w/ts", ""),
+    "grep -r -e x -A 2": ("read /w/. tree; read /w/2 tree; read /w/x tree", ""),
+    "grep -r x --include='*.py' .": (
+        "read /w/*.py tree only *.py; read /w/. tree only *.py; read /w/x tree only *.py",
+        "",
+    ),
+    "rg x": ("read /w/. tree not hidden; read /w/x tree not hidden", ""),
+    "rg -e x --hidden": ("read /w/. tree; read /w/x tree", ""),
+    "rg -trust x": (
+        "read /w/. tree only *.rs; read /w/rust tree only *.rs; read /w/st tree only *.rs; read /w/t tree only *.rs; "
+        "read /w/ust tree only *.rs; read /w/x tree only *.rs",
+        "",
+    ),
+    "bash <<E < a\ncat b\nE": ("read /w/a", "'bash' runs what it is given by another program"),
+    "cat <<E\nx\\\nE\ncat b\nE": ("", "a heredoc may end in a line that is continued"),
+    "RANDOM='a[$(cat b)]'": ("", "what it assigns to RANDOM is computed"),
+    "for PATH in x; do cat a; done": ("read /w/a", "it sets PATH, which can change what programs do"),
+    'for f in *.py; do cat "$f"; cat "$f.x"; done': ("read /w/*.py; read ….x", ""),
+    "[[ a || cat b ]]": ("", "`[[` has something in it that other shells would do"),
+    "git add '*.py'": ("read /w/*.py tree", "'git add' is not known"),
+    "curl http:/example.com/": ("fetch …", ""),
+    "curl example.com.": ("fetch example.com", ""),
+    "sed 's/[/a/;/]b/s/e;/c/p' a": ("read /w/a", "the script of `sed` may do more than print"),
     "sed -i s/a/b/ a": ("read /w/a; write /w/a", ""),
     "sed -n 1p a": ("read /w/a", ""),
     "awk '{print}' a": ("read /w/a", ""),
@@ -162,9 +185,11 @@ LINES = {
 def shown(line: str) -> tuple[str, str]:
     reach = reach_of(line, "/w", "/h")
     effects = [
-        " ".join(
-            (one.verb, one.target, *(["tree"] if one.tree else []), *([f"from {one.source}"] if one.source else []))
-        )
+        f"{one.verb} {one.target}"
+        + " tree" * one.tree
+        + f" from {one.source}" * bool(one.source)
+        + f" only {' '.join(one.only)}" * bool(one.only)
+        + " not hidden" * (not one.hidden)
         for one in reach.effects
         if one.verb != "mention"
     ]

@@ -123,7 +123,7 @@ def _files(top: Path) -> set[str]:
 
 def _covered(path: str, reach: Reach, verbs: tuple[str, ...]) -> bool:
     normal = os.path.normpath(path)
-    for verb, target, tree, _ in reach.effects:
+    for verb, target, tree, *_ in reach.effects:
         if verb not in verbs:
             continue
         if is_certain(target):
@@ -148,6 +148,12 @@ def _covered(path: str, reach: Reach, verbs: tuple[str, ...]) -> bool:
 @example("Y=a; if false; then Y=.env; fi; cat $Y; Y=b.py; g() { Y=sub/c; }; g; cat $Y")
 @example("Y='a .env'; cat $Y; cat \"$Y\"")
 @example("f() { cd sub; X=a; }; f; cat $X")
+@example("cat <<E\nx\\\nE\ncat .env\nE\n")
+@example("cat <<EOF\nEO\\\nF\ncat .env\nEOF\n")
+@example("bash <<E < a\ncat b.py\nE\n")
+@example("RANDOM='x[$(cat .env >&2)]'; for OPTIND in 'x[$(touch a)]'; do :; done")
+@example('for X in sub/*; do cat "$X"; cat "$X/../../a"; done')
+@example('for X in su?; do cat "$X/c"; Y="$X"; cat "$Y/.env"; done')
 @example("x='cat .env'; $x; eval $x; bash -c \"$x\"")
 @example("cat a | while read Y; do cat $Y; done")
 @example('X=n; cat .e["n"]v; cat .e[$X]v; X="[n"; cat .e$X]v')

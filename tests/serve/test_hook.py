@@ -437,3 +437,20 @@ def test_what_would_be_decided_about_a_line_is_explained(
     assert found.decision.rule == "rule 3 of your settings (operation=delete_file)"
     assert found.effects == (("read", f"{folder}/a*"), ("delete", "…/…"))
     assert found.unknown == ("an argument of 'rm' is computed and may be an option",)
+
+
+def test_ordinary_lines_pass(rules: Rules, tmp_path: Path) -> None:
+    """In a project with a file that the policy keeps: what does not reach it is not stopped for its sake."""
+    project = tmp_path / "project"
+    for folder in ("src", "d", ".claude", ".git"):
+        (project / folder).mkdir(parents=True)
+    for name in (".env", "d/.env", "a.py", "src/a.py"):
+        (project / name).write_text("x = 1\n")
+    (project / "innocent").symlink_to(".env")
+    stopped = {}
+    for line in (Path(__file__).parent / "ordinary_lines.txt").read_text().splitlines():
+        payload = payload_of("claude_code", project, line.replace("⏎", "\n"))
+        handled = handle(json.dumps(payload).encode(), "claude_code", "PreToolUse", lambda: rules)
+        if handled.decision.verdict not in ("pass", "allow"):
+            stopped[line] = handled.decision.rule
+    assert stopped == {}

@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from glob import escape
+from typing import Final
 
 from .shell_reach import ANY, ONE, STAR, Effect, can_match, is_certain, is_computed
 
 _MOST_FILES = 10_000
 """Files below one folder that are looked at; for more of them a rule cannot tell."""
+_MOST_SEEN = 100_000
+"""Files below one folder that are passed over."""
 
 
 class Names:
@@ -45,22 +48,28 @@ def names_of(path: str) -> Names:
 
 
 @lru_cache(maxsize=16)
-def _listed(folder: str) -> tuple[str, ...] | None:
-    """Everything below a folder, by its path from there; `None` when it is too much. Links are not followed."""
+def _listed(folder: str, *, hidden: bool = True, files: bool = True) -> tuple[str, ...] | None:
+    """Everything below a folder, or the folders alone, by their path from there; `None` when it is too much. Links are
+    not followed."""
     found: list[str] = []
-    todo = [""]
+    todo, seen = [""], 0
     while todo:
         inside = todo.pop()
         try:
             with os.scandir(os.path.join(folder, inside)) as entries:
                 for entry in entries:
+                    seen += 1
+                    if not hidden and entry.name.startswith("."):
+                        continue
                     name = f"{inside}/{entry.name}" if inside else entry.name
-                    found.append(name)
-                    if entry.is_dir(follow_symlinks=False):
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if files or is_folder:
+                        found.append(name)
+                    if is_folder:
                         todo.append(name)
         except OSError:
             continue
-        if len(found) > _MOST_FILES:
+        if len(found) > _MOST_FILES or seen > _MOST_SEEN:
             return None
     return tuple(found)
 
@@ -132,15 +141,51 @@ def _files_of(effect: Effect) -> Iterator[Names]:
     if not is_certain(source.real):
         yield names.below(ANY)
         return
-    listed = _listed(source.real) if os.path.isdir(source.real) else ()
+    if not os.path.isdir(source.real):
+        return
+    # The names in a folder are told with it, as `ls` does: below a folder that is listed, the folders are meant.
+    everything = effect.hidden or _unhides(source.real)
+    listed = _listed(source.real, hidden=everything, files=effect.verb != "list")
     if listed is None:
         yield names.below(ANY)
         return
     for name in listed:
+        if effect.only and not any(fnmatchcase(name.rpartition("/")[2], glob) for glob in effect.only):
+            continue
         below = names.below(name)
         path = os.path.join(source.real, name)
-        # A link may be followed, to wherever it leads.
-        yield Names(below.written, os.path.realpath(path)) if effect.source is None and os.path.islink(path) else below
+        if effect.source is not None or effect.follows is False or not os.path.islink(path):
+            yield below
+            continue
+        yield Names(below.written, os.path.realpath(path))
+        if effect.follows and os.path.isdir(path):
+            yield Names(f"{below.written}/{ANY}", f"{os.path.realpath(path)}/{ANY}")
+
+
+_IGNORES: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
+
+
+@lru_cache(maxsize=16)
+def _unhides(folder: str) -> bool:
+    """Whether a file that names what is not to be searched has exceptions, of which a hidden file may be one."""
+    places = [folder]
+    while places[-1] != os.path.dirname(places[-1]):
+        places.append(os.path.dirname(places[-1]))
+    listed = _listed(folder)
+    if listed is None:
+        return True
+    inside = [name for name in listed if name.rpartition("/")[2] in _IGNORES or name.endswith(_IGNORES[-1])]
+    found = [os.path.join(folder, name) for name in inside]
+    found += [os.path.join(place, name) for place in places for name in _IGNORES]
+    for path in dict.fromkeys(found):
+        try:
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    if any(line.lstrip().startswith(b"!") for line in file):
+                        return True
+        except OSError:
+            return True
+    return False
 
 
 def copies_links(effect: Effect) -> bool:
@@ -160,6 +205,7 @@ def copies_links(effect: Effect) -> bool:
 def forget_listings() -> None:
     """Before each decision: files may have come since the last one."""
     _listed.cache_clear()
+    _unhides.cache_clear()
 
 
 def fits_path(names: Names, glob: str, root: str) -> bool:

@@ -39,6 +39,8 @@ class Names(NamedTuple):
     """Options with which everything below a folder is reached; "*": always."""
     refused: tuple[str, ...] = ()
     """Options that make it do something else."""
+    follows: bool | None = None
+    """Whether links below a folder are followed; `None`: perhaps."""
     here: bool = False
     """Whether it works on the current folder when no file is named."""
     lists: tuple[str, ...] = ()
@@ -49,7 +51,7 @@ class Names(NamedTuple):
     def __call__(self, walk: Notes, words: list[str], state: State, given: str | None) -> None:
         rest, operands = _until_dashes(words[1:])
         for word in rest:
-            if self.lists and word.startswith(self.lists):
+            if any(word.startswith(one) or (re.match("-[^-]$", one) and _may_be(word, one)) for one in self.lists):
                 unknown(walk, words, state, given)
             if not may_be_option(word):
                 continue
@@ -65,7 +67,7 @@ class Names(NamedTuple):
         names += operands
         for name in names or (["."] if self.here else []):
             for verb in self.verbs:
-                walk.touch(verb, name, state, tree=tree)
+                walk.touch(verb, name, state, tree=tree, follows=self.follows)
 
 
 def _until_dashes(words: list[str]) -> tuple[list[str], list[str]]:
@@ -100,7 +102,7 @@ def has_only(word: str, known: str) -> bool:
 
 
 def names_in(word: str) -> list[str]:
-    """The files that a word may name: itself, or the value that an option has in the same word."""
+    """The files that a word may name: itself, or the value that an option has in the same word, behind any letter."""
     if word in ("-", "--"):
         return []
     if not word.startswith("-"):
@@ -108,4 +110,42 @@ def names_in(word: str) -> list[str]:
     if word.startswith("--"):
         _name, mark, value = word.partition("=")
         return [value] if mark and value else []
-    return [word[2:]] if len(word) > 2 and not word[2:].isdigit() else []
+    last = next((place for place, letter in enumerate(word[1:], 1) if not letter.isalnum()), len(word) - 1)
+    found = [word[place:] for place in range(2, min(last, 12) + 1)]
+    return [name for name in found if not name.isdigit()]
+
+
+class Options(NamedTuple):
+    """Which options of a program have a value, and which have none; of all others nobody knows."""
+
+    valued: str
+    """Letters, then long names, with spaces between them."""
+    flags: str
+
+    def operands(self, words: list[str]) -> tuple[list[str], list[tuple[str, str]], bool]:
+        """The operands, the options with their values, and whether all options are known; if not, it is a guess."""
+        rest, found, given, known = list(words), list[str](), list[tuple[str, str]](), True
+        while rest:
+            word = rest.pop(0)
+            if word == "--":
+                return [*found, *rest], given, known
+            if word.startswith(MARKS):
+                known = False
+            elif not word.startswith("-") or word == "-":
+                found.append(word)
+            elif word.startswith("--"):
+                name, mark, value = word[2:].partition("=")
+                if not mark and name in self.valued.split(" ")[1:]:
+                    value = rest.pop(0) if rest else ""
+                known = known and name in (*self.valued.split(" ")[1:], *self.flags.split(" ")[1:])
+                given.append((name, value))
+            else:
+                letters = word[1:]
+                while letters:
+                    letter, letters = letters[0], letters[1:]
+                    if letter in self.valued.split(" ")[0]:
+                        given.append((letter, letters or (rest.pop(0) if rest else "")))
+                        break
+                    given.append((letter, ""))
+                    known = known and letter in self.flags.split(" ")[0]
+        return found, given, known

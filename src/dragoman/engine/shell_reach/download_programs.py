@@ -27,6 +27,9 @@ _CURL_SENT: Final = frozenset(
 )
 
 
+_SCHEMES: Final = frozenset(("http", "https", "ftp", "ftps", "ws", "wss"))
+
+
 def curl(walk: Notes, words: list[str], state: State, given: str | None) -> None:
     rest = words[1:]
     while rest:
@@ -95,8 +98,9 @@ def _form(walk: Notes, value: str, state: State) -> None:
 def _address(walk: Notes, word: str) -> None:
     # `{a,b}` and `[1-3]` are several addresses to curl.
     walk.fetch(ANY if any(mark in host_in(word) for mark in "{}[]") else host_in(word))
-    if word.lower().startswith("file:"):
-        walk.cannot_tell("an address is a file of this machine")
+    scheme, mark, _ = word.partition("://")
+    if word.lower().startswith("file:") or (mark and scheme.lower() not in _SCHEMES):
+        walk.cannot_tell("an address may be a file of this machine")
 
 
 def wget(walk: Notes, words: list[str], state: State, given: str | None) -> None:

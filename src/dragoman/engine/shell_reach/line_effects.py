@@ -9,7 +9,7 @@ from itertools import product
 from posixpath import normpath
 from typing import Final, Literal, NamedTuple
 
-from .text_patterns import ANY, is_certain, is_computed
+from .text_patterns import ANY, is_certain
 
 Verb = Literal["read", "list", "write", "move", "delete", "fetch", "mention"]
 
@@ -24,6 +24,12 @@ class Effect(NamedTuple):
     """Whether everything below the path is meant too."""
     source: str | None = None
     """The path whose content is put there: what is below it will be below the target."""
+    only: tuple[str, ...] = ()
+    """Globs, one of which the name of each file below the path has that is meant."""
+    hidden: bool = True
+    """Whether files below the path are meant whose name, or that of a folder on the way, begins with a dot."""
+    follows: bool | None = None
+    """Whether links below the path are followed: no, also to folders, or `None`: perhaps."""
 
 
 ANY_WORDS: Final = ANY + ANY
@@ -36,7 +42,7 @@ _STREAMS: Final = frozenset(
     f"/dev/{name}" for name in ("null", "stdin", "stdout", "stderr", "tty", "zero", "random", "urandom", "full")
 )
 """Files that hold nothing."""
-_OF_A_PROCESS: Final = re.compile("/+(?:proc/(?:self|thread-self|[0-9]|\uf8f0)|dev/(?:fd|std[a-z]+)/)")
+_OF_A_PROCESS: Final = re.compile("/+(?:proc/(?:self|thread-self|[0-9\uf8f0-\uf8f2])|dev/(?:fd|std[a-z]+)/)")
 """Paths that lead to wherever a process is, or to what it has open."""
 
 
@@ -44,6 +50,8 @@ _OF_THE_SHELL: Final = frozenset(
     ("_", "OLDPWD", "REPLY", "RANDOM", "SECONDS", "LINENO", "PPID", "UID", "EUID", "SHLVL")
 )
 """Variables that the shell itself sets at times of its own."""
+_NUMBERS: Final = frozenset(("BASHPID", "EUID", "HISTCMD", "MAILCHECK", "OPTIND", "PPID", "RANDOM", "SRANDOM", "UID"))
+"""Variables of bash that hold numbers: a text that is assigned to one is computed, commands in it too (bash 5.2)."""
 
 
 class State:
@@ -102,7 +110,25 @@ class Notes(ABC):
     def cannot_tell(self, why: str) -> None:
         self.unknown[why] = None
 
-    def touch(self, verb: Verb, name: str, state: State, *, tree: bool = False) -> None:
+    def assign(self, name: str, values: frozenset[str], state: State) -> None:
+        """Notes that a variable is set, in whatever way."""
+        if steers(name):
+            self.cannot_tell(f"it sets {name}, which can change what programs do")
+        if name in _NUMBERS and not all(value.isdigit() for value in values):
+            self.cannot_tell(f"what it assigns to {name} is computed")
+        state.assign(name, values)
+
+    def touch(
+        self,
+        verb: Verb,
+        name: str,
+        state: State,
+        *,
+        tree: bool = False,
+        only: tuple[str, ...] = (),
+        hidden: bool = True,
+        follows: bool | None = None,
+    ) -> None:
         """Notes that a path is reached, as it is seen from each folder the line may be in."""
         if not name or name in _STREAMS or re.fullmatch(r"/dev/fd/\d+", name):
             return
@@ -110,7 +136,7 @@ class Notes(ABC):
             self.fetch(name.split("/")[3])
             return
         for path in self._paths(name, state):
-            self.effects[Effect(verb, path, tree)] = None
+            self.effects[Effect(verb, path, tree, only=only, hidden=hidden, follows=follows)] = None
 
     def copy(self, source: str, target: str, state: State) -> None:
         """Notes that what is at one path, a file or a folder, is put at another."""
@@ -217,16 +243,26 @@ def steers(name: str) -> bool:
     )
 
 
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+")
+_NUMBER: Final = re.compile(r"(?:0[xX][0-9A-Fa-f]*|[0-9]+)(?:\.(?:0[xX][0-9A-Fa-f]*|[0-9]+)){0,3}")
+_IPV4: Final = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
+"""An address as it is usually written; `2130706433` and `0x7f.1` are others for the same host."""
+
+
 def host_in(url: str) -> str:
     """The host of an address that may be known in part only."""
     rest = url.partition("://")[2] or url
     if "\\" in rest:  # the end of the host to some programs, a part of the user's name to others
+        return ANY
+    if "://" not in url and re.match("[A-Za-z][A-Za-z0-9+.-]*:/", url):  # curl takes any number of slashes
         return ANY
     for end in "/?#":
         rest = rest.partition(end)[0]
     host = rest.rpartition("@")[2]
     if host.startswith("["):
         return host.partition("]")[0][1:]
-    host = host.partition(":")[0]
-    # A part that nobody knows may hold the end of the host.
-    return ANY if is_computed(rest) or not is_certain(rest) else host
+    host = host.partition(":")[0].removesuffix(".")
+    # A part that nobody knows may hold the end of the host, and some hosts have other spellings.
+    if not is_certain(rest) or not _HOST.fullmatch(host) or (_NUMBER.fullmatch(host) and not _IPV4.fullmatch(host)):
+        return ANY
+    return host

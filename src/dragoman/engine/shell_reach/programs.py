@@ -13,6 +13,7 @@ from typing import Final
 from .arguments import Handler, Names, has_only, may_be_option, names_in, nothing, unknown, words as _w
 from .download_programs import curl, wget
 from .line_effects import ANY_WORDS, Notes, State, steers
+from .searching_programs import grep, ripgrep
 from .text_patterns import ANY, MARKS, is_certain, is_computed
 
 _SYSTEM_FOLDERS: Final = ("/bin", "/usr/bin")
@@ -81,14 +82,14 @@ def _assigning(walk: Notes, words: list[str], state: State, given: str | None) -
         if not is_certain(name) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             walk.cannot_tell("the name of a variable is computed")
             continue
-        if steers(name):
-            walk.cannot_tell(f"it sets {name}, which can change what programs do")
         if words[0] == "readonly" or name in state.functions:
             walk.cannot_tell(f"{words[0]!r} of {name} is not followed")
         if mark or words[0] in ("read", "unset", "local", "declare", "typeset"):
             known = mark and not word.partition("=")[0].endswith("+") and words[0] != "read"
             before = state.value(name) if words[0] == "local" else frozenset[str]()  # it fails outside of functions
-            state.assign(name, frozenset((value,)) | before if known else frozenset((ANY,)))
+            walk.assign(name, frozenset((value,)) | before if known else frozenset((ANY,)), state)
+        elif steers(name):
+            walk.cannot_tell(f"it sets {name}, which can change what programs do")
 
 
 def _set(walk: Notes, words: list[str], state: State, given: str | None) -> None:
@@ -300,13 +301,22 @@ def _find(walk: Notes, words: list[str], state: State, given: str | None) -> Non
             return
 
 
+def _until(mark: str) -> str:
+    """A pattern of `sed` up to a mark. In brackets the mark does not end it, so there must be none in them."""
+    mark = re.escape(mark)
+    in_brackets = rf"(?:[^]\[{mark}\\\n]|\[:[a-z]+:\]|\\[a-zA-Z.\-])"
+    return rf"(?:[^{mark}\\\n\[]|\\[^\n]|\[\^?\]?{in_brackets}*\])*{mark}"
+
+
+def _substitution(mark: str) -> str:
+    until, mark = _until(mark), re.escape(mark)
+    return rf"s{mark}{until}(?:[^{mark}\\\n]|\\[^\n])*{mark}[gpiI0-9]*"
+
+
+_SED_LINE: Final = rf"(?:\d+|\$|\+\d+|/{_until('/')})"
 _SED_SAFE: Final = re.compile(
-    r"""\s*(?:(?:\d+|\$|/(?:[^/\\\n]|\\[^\n])*/)(?:,\s*(?:\d+|\$|\+\d+|/(?:[^/\\\n]|\\[^\n])*/))?\s*!?\s*)?
-    (?:[pdqDGHhgNnPx=]|q\d+
-    |s/(?:[^/\\\n]|\\[^\n])*/(?:[^/\\\n]|\\[^\n])*/[gpiI0-9]*|s\|(?:[^|\\\n]|\\[^\n])*\|(?:[^|\\\n]|\\[^\n])*\|[gpiI0-9]*
-    |s\#(?:[^#\\\n]|\\[^\n])*\#(?:[^#\\\n]|\\[^\n])*\#[gpiI0-9]*|s,(?:[^,\\\n]|\\[^\n])*,(?:[^,\\\n]|\\[^\n])*,[gpiI0-9]*
-    |)\s*(?:;|\n|\Z)""",
-    re.VERBOSE,
+    rf"\s*(?:{_SED_LINE}(?:,\s*{_SED_LINE})?\s*!?\s*)?"
+    rf"(?:[pdqDGHhgNnPx=]|q\d+|{'|'.join(_substitution(mark) for mark in '/|#,')}|)\s*(?:;|\n|\Z)"
 )
 
 
@@ -401,7 +411,7 @@ def _awk(walk: Notes, words: list[str], state: State, given: str | None) -> None
         not rest
         or may_be_option(rest[0])
         or not is_certain(rest[0])
-        or re.search(r"[>|@&<]|system|getline|close|ARG|ENVIRON|printf?\s*\(", rest[0])
+        or re.search(r"[>|@&<]|system|getline|close|ARG|ENVIRON|SYMTAB|FUNCTAB|PROCINFO|printf?\s*\(", rest[0])
     ):
         walk.cannot_tell("the script of `awk` may do more than print")
         walk.mention(rest, state)
@@ -433,6 +443,8 @@ def _copying(*, moves: bool) -> Handler:
                     walk.cannot_tell(f"the option {word!r} of {words[0]!r} is not known")
                 if "l" in word and not word.startswith("--"):
                     walk.cannot_tell(f"{words[0]!r} makes links")
+                if re.match("-[^-]*[LH]", word):
+                    walk.cannot_tell(f"{words[0]!r} follows links")
             else:
                 if word.startswith(MARKS):
                     walk.cannot_tell(f"an argument of {words[0]!r} is computed and may be an option")
@@ -529,34 +541,10 @@ def _git(walk: Notes, words: list[str], state: State, given: str | None) -> None
         unknown(walk, words, state, given)  # it shows the content of files, also of those that are gone
     if verb == "add" and any(re.match("-[A-Za-z]*[Au]|--all|--update", word) for word in rest):
         operands = operands or ["."]
+    if verb == "add" and any(re.search(r"[*?[\\]|^:", name) for name in operands):
+        unknown(walk, words, state, given)  # git has patterns of its own
     for name in operands:
         walk.touch("read", name, state, tree=True)
-
-
-def _searching(walk: Notes, words: list[str], state: State, given: str | None) -> None:
-    """`rg`, which searches the current folder when none is named."""
-    if any(
-        word.startswith(("--pre", "--hostname-bin", "--search-zip", "-z", *MARKS)) or re.match(r"-[a-zA-Z]*z", word)
-        for word in words[1:]
-    ):
-        unknown(walk, words, state, given)
-    names = [name for word in words[1:] for name in names_in(word)]
-    for name in names:
-        walk.touch("read", name, state, tree=True)
-    if sum(not word.startswith("-") for word in words[1:]) < 2:
-        walk.touch("read", ".", state, tree=True)
-
-
-def _grep(walk: Notes, words: list[str], state: State, given: str | None) -> None:
-    recursive = any(
-        re.match(r"-[a-zA-Z]*[rRd]", word) or word.startswith(("--rec", "--deref", "--dir", *MARKS))
-        for word in words[1:]
-    )
-    for word in words[1:]:
-        for name in names_in(word):
-            walk.touch("read", name, state, tree=recursive)
-    if recursive and sum(not word.startswith("-") for word in words[1:]) < 2:
-        walk.touch("read", ".", state, tree=True)
 
 
 _READS: Final = Names(("read",))
@@ -596,7 +584,7 @@ _PROGRAMS: Final[dict[str, Handler]] = {
     "file": Names(
         ("read",), refused=("-C", "--compile", "-z", "-Z", "-m", "--magic-file", "-f", "--files-from", "--uncompress")
     ),
-    "diff": Names(("read",), trees=("*",), refused=("--to-file", "--from-file", "--paginate", "-l")),
+    "diff": Names(("read",), trees=("*",), follows=True, refused=("--to-file", "--from-file", "--paginate", "-l")),
     "uniq": Names(("read", "write"), known="cdDiuzfsw0123456789 count repeated unique ignore-case"),
     "ls": Names(("list",), trees=("-R", "--recursive"), here=True),
     "tree": Names(("list",), trees=("*",), here=True, refused=("-o", "--output", "-R", "--fromfile")),
@@ -647,6 +635,6 @@ _PROGRAMS: Final[dict[str, Handler]] = {
     "curl": curl,
     "wget": wget,
     "git": _git,
-    "rg": _searching,
-    **dict.fromkeys(("grep", "egrep", "fgrep"), _grep),
+    "rg": ripgrep,
+    **dict.fromkeys(("grep", "egrep", "fgrep"), grep),
 }

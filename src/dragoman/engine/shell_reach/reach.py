@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Final, NamedTuple
 
-from .line_effects import ANY_WORDS, MOST, UNKNOWN, Effect, Notes, State, steers
+from .line_effects import ANY_WORDS, MOST, UNKNOWN, Effect, Notes, State
 from .programs import run_program
 from .shell_syntax import (
     Block,
@@ -138,8 +138,8 @@ class Walk(Notes):
     def _loop(self, node: Block, state: State) -> None:
         if node.name is not None:
             values = {value for word in node.words for fields in self.fields(word, state) for value in fields}
-            unclear = ANY_WORDS in values or any(mark in value for value in values for mark in (STAR, ONE))
-            state.assign(node.name, UNKNOWN if unclear else frozenset(values or {""}))
+            unclear = any(is_computed(value) for value in values)
+            self.assign(node.name, UNKNOWN if unclear else frozenset(values or {""}), state)
         for _ in range(4):
             inner = state.copy()
             for one in node.nodes:
@@ -153,10 +153,13 @@ class Walk(Notes):
     def _redirected(self, node: Command | Block, state: State) -> str | None:
         """Notes where streams go; gives the text of a heredoc, when it is known."""
         given: str | None = None
-        for operator, target in redirects_of(node):
+        inputs = 0
+        for operator, target, number in redirects_of(node):
+            inputs += operator[0] == "<" and number in ("", "0")
             if operator in ("<<", "<<<"):
                 texts = self._joined(target, state)
                 given = next(iter(texts)) if len(texts) == 1 and is_certain(next(iter(texts))) else ANY
+                given = given if number in ("", "0") else ANY
                 continue
             for fields in self.fields(target, state):
                 for name in fields or [ANY]:
@@ -165,7 +168,8 @@ class Walk(Notes):
                     self.touch("read" if operator in ("<", "<&") else "write", name, state)
                     if operator == "<>":
                         self.touch("read", name, state)
-        return given
+        # The last one holds, and which that is, the place of a heredoc does not tell.
+        return given if inputs < 2 else ANY
 
     # ── commands ───────────────────────────────────────────────────────────
 
@@ -175,11 +179,9 @@ class Walk(Notes):
             raise Unreadable("it has too many commands")
         for name, word in node.assignments:
             values = self._joined(word, state)
-            if steers(name):
-                self.cannot_tell(f"it sets {name}, which can change what programs do")
-            if not node.words:
-                # Without its redirection some shells do not assign.
-                state.assign(name, values | state.value(name) if redirects_of(node) else values)
+            # Without its redirection some shells do not assign; before a command it is set for that command alone.
+            kept = values if not redirects_of(node) else values | state.value(name)
+            self.assign(name, kept, state if not node.words else state.copy())
         given = self._redirected(node, state)
         if not node.words:
             return
@@ -239,6 +241,8 @@ class Walk(Notes):
                 made = [(whole, begun + text, True) for whole, begun, _ in made]
                 continue
             values = self._values(part, state)
+            if any(isinstance(one, Text) and one.text for one in parts) or len(parts) > 2:
+                values = _known(values)
             if part.quoted:
                 made = [(whole, begun + value, True) for whole, begun, _ in made for value in values]
             else:
@@ -261,7 +265,7 @@ class Walk(Notes):
         """What a word may be where it is neither split nor matched with file names."""
         texts = {""}
         for part in self._with_home(word, state):
-            values = frozenset((part.text,)) if isinstance(part, Text) else self._values(part, state)
+            values = frozenset((part.text,)) if isinstance(part, Text) else _known(self._values(part, state))
             texts = {text + value for text in texts for value in values}
             if len(texts) > MOST:
                 texts = {ANY}
@@ -275,7 +279,7 @@ class Walk(Notes):
         if part.script is not None:
             self.run(part.script, state.copy())
         if part.assigns:
-            state.assign(part.assigns, UNKNOWN)
+            self.assign(part.assigns, UNKNOWN, state)
         return frozenset(("/dev/fd/63",)) if part.is_file else UNKNOWN
 
     def _with_home(self, word: Word, state: State) -> Iterable[Part]:
@@ -292,10 +296,15 @@ class Walk(Notes):
         return (Computed(None, quoted=True), *word[1:])
 
 
+def _known(values: frozenset[str]) -> frozenset[str]:
+    """The values of a variable where its text is used: which files a glob in it matched, only running would tell."""
+    return values if all(is_certain(value) for value in values) else UNKNOWN
+
+
 def _split_onto(made: tuple[list[str], str, bool], value: str) -> tuple[list[str], str, bool]:
     """A possibility with the value of a variable that is not quoted: the shell splits it at spaces."""
     whole, begun, there = made
-    if is_computed(value):
+    if not is_certain(value):
         return [*whole, *([begun + ANY] if begun else []), ANY_WORDS], ANY, True
     pieces = value.split()
     if not pieces:

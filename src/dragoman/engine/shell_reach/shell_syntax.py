@@ -45,6 +45,8 @@ class Redirect(NamedTuple):
     operator: str
     target: Word
     """For `<<` the text itself."""
+    number: str = ""
+    """The stream that is redirected, where it is written."""
 
 
 class Command(NamedTuple):
@@ -149,7 +151,7 @@ def read_script(text: str, depth: int = 0) -> Sequence:
 class _Reader:
     def __init__(self, text: str, depth: int) -> None:
         self.text, self.depth, self.place = text, depth, 0
-        self.heredocs: list[tuple[str, bool, bool, list[Redirect]]] = []
+        self.heredocs: list[tuple[str, bool, bool, list[Redirect], str]] = []
 
     # ── characters and tokens ──────────────────────────────────────────────
 
@@ -180,8 +182,9 @@ class _Reader:
     def _newline(self) -> None:
         """Passes the end of a line, and the heredocs that begin after it."""
         self.place += 1
-        for word, quoted, tabs, into in self.heredocs:
+        for word, quoted, tabs, into, number in self.heredocs:
             lines: list[str] = []
+            begun: str | None = None
             while True:
                 if self.place >= len(self.text):
                     raise Unreadable("a heredoc does not end")
@@ -190,15 +193,20 @@ class _Reader:
                 line = self.text[self.place : end]
                 self.place = min(end + 1, len(self.text))
                 line = line.lstrip("\t") if tabs else line
+                if begun is not None and word in (line, begun + line):
+                    # bash looks for the end in the line that a backslash joins, and other shells in what is written.
+                    raise Unreadable("a heredoc may end in a line that is continued")
                 if line == word:
                     break
+                goes_on = not quoted and (len(line) - len(line.rstrip("\\"))) % 2 == 1
+                begun = (begun or "") + line[:-1] if goes_on else None
                 lines.append(line + "\n")
             content = "".join(lines)
             parts: Word = (Text(content, quoted=True),)
             if not quoted and any(mark in content for mark in "$`\\"):
                 inner = _Reader(content, self.depth + 1)
                 parts = tuple(inner.double_quoted(until=None))
-            into.append(Redirect("<<", parts))
+            into.append(Redirect("<<", parts, number))
         self.heredocs = []
 
     def _reserved(self) -> str | None:
@@ -404,6 +412,8 @@ class _Reader:
     def _test(self) -> Node:
         """`[[ … ]]`: its words are only looked at for what runs in them."""
         words: list[Word] = []
+        groups: list[list[Word]] = [[]]
+        acts = False
         while True:
             self._skip()
             if self.place >= len(self.text) or self.text[self.place] == "\n":
@@ -415,13 +425,20 @@ class _Reader:
                 self.place += 2
                 break
             if self.text[self.place] in "()<>&|;" and not self.text.startswith(("<(", ">("), self.place):
-                self.place += 1
+                joins = self.text.startswith(("&&", "||"), self.place)
+                acts = acts or not (joins or self.text[self.place] in "()")
+                self.place += 2 if joins else 1
+                groups.append([])
                 continue
             words.append(self.word())
+            groups[-1].append(words[-1])
         for word in words:
             plain = "".join(part.text for part in word if isinstance(part, Text))
             if plain in ("-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"):
                 raise Unreadable("it has arithmetic in [[ … ]]")
+        if acts or not all(_is_test(group) for group in groups[1:] if group):
+            # Where `[[` is no word of the shell, these are redirections, and what is behind `&&` and `||` is run.
+            raise Unreadable("`[[` has something in it that other shells would do")
         return Command((), ((Text("[[", quoted=True),), *words), self._redirects())
 
     def _redirects(self) -> tuple[Redirect, ...]:
@@ -431,7 +448,7 @@ class _Reader:
             start = self.place
             while self.place < len(self.text) and self.text[self.place].isdigit():
                 self.place += 1
-            if not self._redirect(found):
+            if not self._redirect(found, self.text[start : self.place]):
                 self.place = start
                 break
         return self._joined(found)
@@ -440,7 +457,7 @@ class _Reader:
         # The text of a heredoc comes later, with the end of the line: the list itself is kept until then.
         return _Late(found) if self.heredocs else tuple(found)
 
-    def _redirect(self, into: list[Redirect]) -> bool:
+    def _redirect(self, into: list[Redirect], number: str) -> bool:
         operator = self._redirect_here()
         if operator is None:
             return False
@@ -453,9 +470,10 @@ class _Reader:
                 raise Unreadable("the end of a heredoc is computed")
             written = self.text[start : self.place]
             plain = "".join(part.text for part in word if isinstance(part, Text))
-            self.heredocs.append((plain, any(mark in written for mark in "'\"\\"), operator == "<<-", into))
+            quoted = any(mark in written for mark in "'\"\\")
+            self.heredocs.append((plain, quoted, operator == "<<-", into, number))
         else:
-            into.append(Redirect(operator, self.word()))
+            into.append(Redirect(operator, self.word(), number))
         return True
 
     def _simple(self) -> Node:
@@ -469,7 +487,7 @@ class _Reader:
             start = self.place
             while self.place < len(self.text) and self.text[self.place].isdigit():
                 self.place += 1
-            if self._redirect(redirects):
+            if self._redirect(redirects, self.text[start : self.place]):
                 continue
             self.place = start
             operator = self._operator()
@@ -707,6 +725,12 @@ class _Reader:
             raise Unreadable("it has backquotes that this reader does not know")
         self.place = end + 1
         return Computed(read_script(inside, self.depth + 1), quoted)
+
+
+def _is_test(words: list[Word]) -> bool:
+    """Whether words behind an `&&` in `[[ … ]]` are no command elsewhere: the first is an option or a variable."""
+    first = words[0][0] if words[0] else None
+    return isinstance(first, Variable) or (isinstance(first, Text) and first.text[:1] in ("-", "!", ""))
 
 
 class _Late(tuple[Redirect, ...]):
