@@ -135,7 +135,8 @@ entry()
             "ours, a command line": {"tool_name": "Bash", "tool_input": {"command": "cat README.md | head -5"}},
             "ours, a denial": {"tool_name": "Bash", "tool_input": {"command": "cat .env"}},
             "ours, a file tool": {"tool_name": "Read", "tool_input": {"file_path": "README.md"}},
-            "ours, with its vocabulary": {"tool_name": "Grep", "tool_input": {"pattern": "heliotrope"}},
+            "ours, a page": {"tool_name": "WebFetch", "tool_input": {"url": "https://example.com/", "prompt": "x"}},
+            "ours, with its vocabulary": {"tool_name": "Read", "tool_input": {"file_path": "README.md", "offset": 5}},
             "ours, served": {"tool_name": "Grep", "tool_input": {"pattern": "heliotrope"}},
         }.items()
     },
@@ -214,7 +215,10 @@ BENCHES = {
         environments=dict.fromkeys(HOOK, "base"),
         floor="msgspec",
         targets=[
-            *(Target(f"ours, {what}", "msgspec", 2.5) for what in ("a command line", "a denial", "a file tool")),
+            *(
+                Target(f"ours, {what}", "msgspec", 2.5)
+                for what in ("a command line", "a denial", "a file tool", "a page")
+            ),
             Target("ours, served", "msgspec", 1.0),
         ],
         measure=measure_hook,

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, strategies as st
 
 from dragoman import config, logs
 from dragoman.dialects import DIALECTS
@@ -20,7 +21,6 @@ from dragoman.model import NativeCall, events as ev, operations as op
 from dragoman.serve.hook import (
     CLIENTS,
     Answer,
-    Asked,
     Decision,
     Handled,
     Rules,
@@ -31,8 +31,10 @@ from dragoman.serve.hook import (
     record,
     rules_of,
 )
-from dragoman.serve.hook.deciding import operations_of
+from dragoman.serve.hook.deciding import plain_operation
+from dragoman.serve.hook.plain_calls import PLAIN
 
+from . import plain_calls
 from .hook_payloads import AFTER, EVENTS, after_payload, claude, payload_of, spoken_payloads, with_id
 
 POLICY = """
@@ -250,18 +252,6 @@ def test_a_command_line_is_read_as_the_vocabulary_of_the_client_reads_it(client:
         assert (type(read), read.command, native.arguments[argument]) == (op.RunCommand, "cat a", "cat a")
 
 
-def test_a_tool_on_one_file_is_read_as_the_vocabulary_of_the_client_reads_it(folder: Path) -> None:
-    for client in CLIENTS:
-        speaks = client_named(client)
-        for tool, (_, meanings) in speaks.files.items():
-            for values in (["a.py", "x", "y"], ["", "x", "y"], ["a.py", "", ""], ["a.py", 1, None]):
-                native = NativeCall("", tool, dict(zip(meanings, values, strict=False)))
-                read = DIALECTS[speaks.dialect].read_call(native)
-                expected = read.operations if read.failure is None else (op.Unrecognised(tool, dict(native.arguments)),)
-                about = Asked(client=client, event="", stage="before", calls=(native,))
-                assert tuple(operations_of(native, about, speaks)) == expected, native
-
-
 AFTER_DENIAL = "rule 3 of your settings (operation=delete_file)"
 
 
@@ -454,3 +444,22 @@ def test_ordinary_lines_pass(rules: Rules, tmp_path: Path) -> None:
         if handled.decision.verdict not in ("pass", "allow"):
             stopped[line] = handled.decision.rule
     assert stopped == {}
+
+
+@pytest.mark.slow
+def test_plain_calls_are_those_that_the_vocabularies_make_plain() -> None:
+    assert {dialect: plain_calls.rows(dialect) for dialect in plain_calls.dialects()} == PLAIN
+
+
+@given(st.data())
+def test_a_plain_call_means_what_its_vocabulary_says(data: st.DataObject) -> None:
+    dialect = data.draw(st.sampled_from(sorted(PLAIN)))
+    tool = data.draw(st.sampled_from(sorted(PLAIN[dialect])))
+    row = PLAIN[dialect][tool]
+    values = {"text": st.text(), "number": st.integers(-3, 9_999), "switch": st.booleans()}
+    own = {name: values[kind] for name, (_, kind) in row[2].items()}
+    required = {name: own.pop(name) for name in row[1]}
+    call = NativeCall("c", tool, data.draw(st.fixed_dictionaries(required, optional=own)))
+    assert isinstance(call.arguments, dict)
+    plain = plain_operation(row, call.arguments)
+    assert plain is None or (plain,) == DIALECTS[dialect].read_call(call).operations

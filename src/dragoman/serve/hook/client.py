@@ -103,9 +103,6 @@ class HookClient:
     shells: ClassVar[Mapping[str, str]] = {"Bash": "command"}
     """Tools that run a command line, and the argument that has it. Such a call is read without the vocabulary, whose
     loading would take half the time of a decision."""
-    files: ClassVar[Mapping[str, tuple[str, Mapping[str, str]]]] = {}
-    """The same for tools on one file: the operation, and what its arguments mean. A call with another argument is read
-    with the vocabulary."""
     stages: ClassVar[Mapping[str, Stage]] = {
         "PreToolUse": "before",
         "PermissionRequest": "permission",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from posixpath import join
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -19,12 +19,14 @@ from dragoman.model.effects import fields_of
 
 from .client import Asked, Decision
 from .default_rules import PROTECTED, SOURCE
+from .plain_calls import PLAIN
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration
     from dragoman.model.operation_base import Kind
 
     from .client import HookClient
+    from .plain_calls import Row
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -129,19 +131,21 @@ def operations_of(native: NativeCall, asked: Asked, client: HookClient) -> Itera
     if served is not None:
         yield op.CallMcpTool(*served, arguments)
         return
-    plain = _on_file(native, client)
-    if plain is not None:
-        yield plain
-        return
     line = _command_line(native, client)
     if line is not None:
         yield op.RunCommand(line)
         if "*** Begin Patch" in line:
             yield from _patched(line)
         return
+    dialect = asked.dialect or client.dialect
+    row = PLAIN.get(dialect, {}).get(native.name)
+    plain = plain_operation(row, arguments) if row is not None and native.arguments is arguments else None
+    if plain is not None:
+        yield plain
+        return
     from dragoman.registry import DIALECTS
 
-    call = DIALECTS[asked.dialect or client.dialect].read_call(native)
+    call = DIALECTS[dialect].read_call(native)
     if call.failure is not None or not call.operations:
         yield op.Unrecognised(native.name, arguments)
         return
@@ -164,19 +168,28 @@ def _command_line(native: NativeCall, client: HookClient) -> str | None:
     return line if isinstance(line, str) else None
 
 
-def _on_file(native: NativeCall, client: HookClient) -> op.Operation | None:
-    """What a call on one file means that says no more than that; `None` where the vocabulary has to be asked."""
-    given, (tag, meanings) = native.arguments, client.files.get(native.name, ("", {}))
-    if not tag or not isinstance(given, dict) or given.keys() != meanings.keys():
+def plain_operation(row: Row, given: Mapping[str, Any]) -> op.Operation | None:
+    """What a call of a plain tool means; `None` where the vocabulary has to be asked."""
+    tag, required, fields, implied = row
+    if not given.keys() <= fields.keys() or not all(name in given for name in required):
         return None
-    said = {meanings[name]: value for name, value in given.items()}
-    if not all(isinstance(value, str) for value in said.values()):
-        return None
-    if not said["path"] or not said.get("old", "x"):  # the vocabulary knows what an empty one means
-        return None
+    said: dict[str, Any] = {**implied}
+    for name, value in given.items():
+        field, kind = fields[name]
+        # The vocabulary knows what an empty text or a zero means, and reads a number that is written as text.
+        if type(value) is not _KINDS[kind] or (not value and kind != "switch"):
+            return None
+        said[field] = value
+    if tag == "read_file" and said["path"].lower().endswith((".ipynb", ".pdf", ".png")):
+        return None  # not every tool reads them as files
     if tag == "edit_file":
+        if "old" not in said or "new" not in said:
+            return None
         said["edits"] = (op.Edit(said.pop("old"), said.pop("new")),)
     return op.OPERATIONS[tag](**said)
+
+
+_KINDS: Final = {"text": str, "number": int, "switch": bool}
 
 
 def _served(name: str, server: str | None) -> tuple[str | None, str] | None:
