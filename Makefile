@@ -56,7 +56,7 @@ conformance: $(READY) ## check against the shared facts, real programs and a cle
 	@ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1 || command -v initdb >/dev/null || .ci/install-packages postgresql
 	@$(PYTHON) -m pytest -n 2 tests/conformance
 
-clients: $(READY) ## try the real clients, installed from npm: ported sessions, models of other makers, providers that fail, random edits (CLIENTS="codex pi" to choose)
+clients: $(READY) ## try the real clients, installed from npm: ported sessions, models of other makers, providers that fail, random edits, one policy in their hooks (CLIENTS="codex pi" to choose)
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap
 	@command -v npm >/dev/null || .ci/install-packages npm
 	@$(PYTHON) -m tests.clients $(CLIENTS)
@@ -64,6 +64,7 @@ clients: $(READY) ## try the real clients, installed from npm: ported sessions, 
 	@$(PYTHON) -m tests.clients.faults $(CLIENTS)
 	@$(PYTHON) -m tests.clients.faults --cuts $(CLIENTS)
 	@$(PYTHON) -m tests.clients.edits $(CLIENTS)
+	@$(PYTHON) -m tests.clients.hooks $(CLIENTS)
 
 attack: $(READY) ## attack the product with real processes, sockets and files (ATTACK="-k trust" to choose)
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap

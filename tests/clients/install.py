@@ -30,6 +30,8 @@ VERSIONS = {
     "continue": "1.5.47",
     "cline": "3.0.65",
 }
+HOOKED = {"droid": "0.215.0"}
+"""Clients of which only the hooks are tried."""
 EARLIER = {"codex_in_lf": "0.128.0"}
 """Versions before, of which only one thing is tried: the last Codex that writes changed lines with LF."""
 NODE = "24.21.0"
@@ -48,6 +50,7 @@ _PACKAGES = {
     "pi": ("@earendil-works/pi-coding-agent@{version}", ".bin/pi"),
     "continue": ("@continuedev/cli@{version}", ".bin/cn"),
     "cline": ("@cline/cli-linux-{arch}@{version}", "bin/cline"),
+    "droid": ("@factory/cli-linux-{arch}@{version}", "bin/droid"),
     "node": ("node-linux-{arch}@{version}", "bin/node"),
 }
 _PROCESSORS = {"x64": "x86_64", "arm64": "aarch64"}
@@ -153,5 +156,10 @@ def _written(locks: dict[str, dict[str, Any]]) -> str:
 
 if __name__ == "__main__":
     PINS.write_text(
-        _written({client: pinned(client, version) for client, version in (VERSIONS | EARLIER | {"node": NODE}).items()})
+        _written(
+            {
+                client: pinned(client, version)
+                for client, version in (VERSIONS | HOOKED | EARLIER | {"node": NODE}).items()
+            }
+        )
     )

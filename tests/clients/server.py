@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import trustme
 
@@ -55,9 +55,16 @@ def offers_tools(body: dict[str, Any]) -> bool:
     return any("functionDeclarations" in one or "name" in one or "function" in one for one in tools)
 
 
+class Answering(Protocol):
+    """What is played: a script, or one after another."""
+
+    def answer(self, api: str, body: dict[str, Any]) -> Turn | Raw:
+        """What a request is answered."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    script: Script
+    script: Answering
 
     def log_message(self, format: str, *values: Any) -> None:
         pass
@@ -103,7 +110,7 @@ class _Page(_Handler):
 
 
 @contextmanager
-def served(script: Script) -> Iterator[int]:
+def served(script: Answering) -> Iterator[int]:
     """Plays a script; gives the port."""
     with _serving(ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"script": script}))) as port:
         yield port
