@@ -133,6 +133,16 @@ async def test_a_fault_in_one_attempt_ends_those_at_the_same_time(tmp_path: Path
     assert (engine.prompts, read_attempts(tmp_path)) == (["Do 0.", "Do 1."], {})
 
 
+async def test_a_call_that_its_tool_refused_does_not_count_where_nothing_else_may_be_done(tmp_path: Path) -> None:
+    pages = calls("Read", {"file_path": "a.txt", "pages": "1-2"})
+    wanted = {"type": "read_file", "path": "a.txt"}
+    for only, problems in ((True, ("1 of the calls was refused",)), (False, ())):
+        task = Task("read", "Read a.txt.", Expected(calls=(wanted,), only_calls=only), {"a.txt": "two\n"})
+        suite = Suite("trial", (task,), vocabularies=("claude_code",))
+        (attempt,) = await evaluate(suite, tmp_path / str(only), models=["m"], engines=scripted(pages, "Done."))
+        assert (attempt.problems, attempt.misread) == (problems, 1)
+
+
 async def test_a_line_that_was_half_written_is_tried_again_and_a_broken_one_is_reported(tmp_path: Path) -> None:
     await evaluate(SUITE, tmp_path, models=["m"], engines=scripted(READ, RIGHT, "Done.", WRONG, "Done."))
     results = tmp_path / "attempts.jsonl"

@@ -35,7 +35,7 @@ class Rate(msgspec.Struct, frozen=True):
     errors: int
     """Attempts that ended in an error of the provider; they are not among `attempts`."""
     misread: int
-    """Calls with a wrong name, or with arguments that do not fit."""
+    """Calls with a wrong name, or with arguments that do not fit or that the tool refused."""
     calls: int
     tokens: int | None
     cost: float | None

@@ -59,7 +59,7 @@ class Attempt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     rounds: int = 0
     calls: int = 0
     misread: int = 0
-    """Calls with a wrong name, or with arguments that do not fit."""
+    """Calls with a wrong name, or with arguments that do not fit or that the tool refused."""
     tokens: int | None = None
     cost: float | None = None
     seconds: float = 0.0
@@ -271,6 +271,8 @@ class _Trial(msgspec.Struct):
                 )
                 if result.status == "failed":
                     problems.append(f"the run failed: {result.error}")
+                if task.expect.only_calls and (refused := sum(map(_is_misread, events))):
+                    problems.append(f"{refused} of the calls {'was' if refused == 1 else 'were'} refused")
                 done: bool | None = not problems
             except EngineError as error:
                 done, problems = None, [str(error)]

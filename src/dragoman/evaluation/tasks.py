@@ -39,7 +39,7 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """Operations that were asked for, in this order. The fields that are given must be equal; `{"one_of": [...]}`
     allows several values of a field, or several operations."""
     only_calls: bool = False
-    """Whether no other operation may be asked for."""
+    """Whether no other operation may be asked for, and none may be refused."""
     command: str = ""
     """A command line that must exit with 0 in the workspace, after the run."""
     answer: str = ""

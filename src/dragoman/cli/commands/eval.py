@@ -149,7 +149,7 @@ def command(
                 ],
             )
         if any(name.partition(":")[0] == "local" for name in names):
-            console.note("A local model can only write calls that fit their schema: it has no misread calls by design.")
+            console.note("A local model can only write calls of the right form: tools refuse only its values.")
         console.note(f"Records are in {place / 'records'}; dragoman show FILE shows one.")
     return ExitCode.NO if any(attempt.done is None for attempt in attempts) else ExitCode.OK
 
