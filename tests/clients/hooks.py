@@ -87,9 +87,8 @@ NOT_RUN = {
     "goose": "1.34.0 calls its hooks and runs the call whatever they say; later versions from their source, not run",
     "continue": "calls no hooks (1.5.47)",
 }
-WITH_SUB_AGENTS = frozenset(("claude_code", "gemini_cli", "qwen_code", "copilot", "opencode", "cline"))
-"""Clients in which a scripted model can start a sub-agent. pi has none, droid's needs its maker's server, and Codex
-0.166.0 does not take the call that its vocabulary has for it."""
+WITH_SUB_AGENTS = frozenset(("claude_code", "codex", "gemini_cli", "qwen_code", "copilot", "opencode", "cline"))
+"""Clients in which a scripted model can start a sub-agent: pi has none, and droid's needs its maker's server."""
 ENDED_BY_DENIAL = frozenset(("cline",))
 """Clients whose whole run ends with a denial: each forbidden call is a run of its own there."""
 _LAST = {"cline": b'"type":"run_result"'}
@@ -441,7 +440,7 @@ def _run(client: str, folder: Path, found: Path, node: Path | None) -> Seen:
     home, project = inside.home, inside.project
     told: dict[str, str] = {}
     named = "generalist" if client == "gemini_cli" else None  # the one that it brings along, and must be told
-    sub_agent = SpawnAgent(f"Do it, too. {CHILD}", agent=named, name="look", description="look")
+    sub_agent = SpawnAgent(f"Do it, too. {CHILD}", agent=named, description="look")
     agent = Asked("", "a sub-agent", sub_agent)
     stopped, passed = list(forbidden(project)), list(ordinary(project))
     try:
@@ -502,9 +501,13 @@ def _turns(client: str, asked: Iterable[Asked], begin: str) -> tuple[list[Asked]
             native = words.write_call(id, one.operation)[0]
         except Unspeakable:
             line = in_shell(one.operation)
-            if line is None or isinstance(one.operation, SearchText):  # ripgrep passes over hidden files
+            if isinstance(one.operation, SpawnAgent) and client in WITH_SUB_AGENTS:
+                # Codex 0.166.0 offers gpt-5.5 the tool of `multi_agent_v1`, and not the one that is newer.
+                native = DIALECTS[client].write_call(id, one.operation)[0]
+            elif line is None or isinstance(one.operation, SearchText):  # ripgrep passes over hidden files
                 continue
-            native = words.write_call(id, RunCommand(line.command))[0]
+            else:
+                native = words.write_call(id, RunCommand(line.command))[0]
         own = f"{native.namespace}.{native.name}" if native.namespace else native.name
         said.append(one)
         turns.append(Turn(calls=((native.id, own, native.arguments),)))
