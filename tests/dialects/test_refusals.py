@@ -36,16 +36,27 @@ def told_in(workspace: Workspace, dialect: Dialect, native: NativeCall) -> str:
 FILE = "port = 80\nhost = a\nport = 80\n"
 MISSING = {
     "claude_code": "<tool_use_error>String to replace not found in file.\nString: Host = a\n",
-    "gemini_cli": "Could not find an exact match for 'old_string' in 'f'.\n",
-    "qwen_code": "Failed to edit, 0 occurrences found for old_string in f. No edits made.\n",
-    "pi": "Could not find the exact text in f.\n",
+    "gemini_cli": "Could not find an exact match for 'old_string' in 'f'. If previous edits",
+    "qwen_code": "Failed to edit, 0 occurrences found for old_string in f. No edits made. The exact text",
+    "pi": "Could not find the exact text in f. The old text must match exactly including all whitespace and newlines."
+    "\n",
+    "opencode": "Could not find oldString in the file. It must match exactly, including whitespace, indentation, and "
+    "line endings.\n",
+    "cline": '{"query":"edit:f","result":"","error":"Editor operation failed: No replacement performed: text not found '
+    "in f.\\n",
 }
 SEVERAL = {
-    "claude_code": "<tool_use_error>Found 2 matches of the string to replace, but replace_all is false.",
-    "gemini_cli": "Failed to edit, Expected 1 occurrence but found 2 for old_string in file: f.",
+    "claude_code": "<tool_use_error>Found 2 matches of the string to replace, but replace_all is false. To replace all "
+    "occurrences, set replace_all to true. To replace only one occurrence, please provide more context to uniquely "
+    "identify the instance.\nString: 80",
+    "gemini_cli": "Failed to edit, Expected 1 occurrence but found 2 for old_string in file: f. If you intended to "
+    "replace multiple occurrences, set 'allow_multiple' to true.",
     "qwen_code": "Failed to edit. Found 2 occurrences for old_string in f but replace_all was not enabled.",
-    "pi": "Found 2 occurrences of the text in f.",
-    "continue": 'Edit at index 0: String "80" appears 2 times in the file.',
+    "pi": "Found 2 occurrences of the text in f. The text must be unique. Please provide more context to make it "
+    "unique.",
+    "continue": 'Edit at index 0: String "80" appears 2 times in the file. Either provide a more specific string with '
+    "surrounding context to make it unique, or use replace_all=true to replace all occurrences.",
+    "opencode": "Found multiple matches for oldString. Provide more surrounding context to make the match unique.",
 }
 
 
@@ -60,6 +71,24 @@ def test_a_text_that_is_not_found_is_refused_in_the_words_of_the_client_with_a_h
 def test_a_text_in_several_places_is_refused_in_the_words_of_the_client_with_their_lines(name: str) -> None:
     end = "</tool_use_error>" if name == "claude_code" else ""
     assert told(name, FILE, edit_call(name, "f", "80", "81")) == f"{SEVERAL[name]}\nFound in lines 1, 3.{end}"
+
+
+def test_copilot_says_itself_in_which_lines_a_text_is() -> None:
+    assert told("copilot", "\ta\n\ta\n", edit_call("copilot", "f", "\ta", "b")) == (
+        'Ambiguous match for old_str in f: pattern starting with "\\ta" matched at lines 1, 2. No changes made; try '
+        "again with a more specific old_str."
+    )
+
+
+def test_claude_code_says_that_escapes_were_tried_and_shows_the_text_without_them() -> None:
+    found = told("claude_code", FILE, edit_call("claude_code", "f", "\\u00e9", "e"))
+    assert found.startswith("<tool_use_error>String to replace not found in file.\nString: é\n(note: Edit also tried")
+
+
+def test_cline_shows_the_lines_that_an_edit_changed_from_the_first_to_the_last() -> None:
+    found = told("cline", "a\nb\nc\nd", edit_call("cline", "f", "b\nc\nd", "B\nc\nd\n"))
+    shown = "-2: b\\n-3: c\\n-4: d\\n+2: B\\n+3: c\\n+4: d\\n+5: "
+    assert found == f'{{"query":"edit:f","result":"Edited f\\n```diff\\n{shown}\\n```","success":true}}'
 
 
 def test_the_second_of_two_edits_is_named_by_its_place() -> None:

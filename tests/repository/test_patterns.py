@@ -16,6 +16,7 @@ OURS = {
     "apis/base/conversation_order.py": (1, "the id pattern of an API, a constant of its limits"),
     "apis/lowering/walk.py": (1, "the name pattern of an API, a constant of its rules"),
     "config/layers.py": (1, "the names of our own types"),
+    "dialects/base/refusals.py": (1, "a constant of a spelling's refusals"),
     "dialects/claude_code/commands.py": (1, "our own tag names"),
     "dialects/claude_code/failures.py": (1, "a constant table"),
     "dialects/claude_code/people.py": (1, "a question, escaped, between constants"),

@@ -209,9 +209,12 @@ FIRST_EDIT_RULES = replace(EDIT_RULES, rewrites="file")
 
 REFUSALS = Refusals(
     {
-        "no_match": "Could not find the exact text in {path}.",
-        "many_matches": "Found {count} occurrences of the text in {path}.",
-        "no_change": "No changes made to {path}.",
+        "no_match": "Could not find the exact text in {path}. The old text must match exactly including all whitespace "
+        "and newlines.",
+        "many_matches": "Found {count} occurrences of the text in {path}. The text must be unique. Please provide more "
+        "context to make it unique.",
+        "no_change": "No changes made to {path}. The replacement produced identical content. This might indicate an "
+        "issue with special characters or the text not existing as expected.",
         "empty": "oldText must not be empty in {path}.",
     }
 )

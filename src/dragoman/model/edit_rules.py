@@ -13,16 +13,19 @@ from .base import Value
 
 Fold = Literal[
     "right_trim", "trim", "trim_whole", "spaces", "no_spaces", "no_blank_lines", "dedent", "quotes", "typography",
-    "nfkc", "case", "escapes", "unicode_escapes", "upper_unicode_escapes", "line_end_semicolon",
+    "typography_ellipsis", "typography_nfc", "nfkc", "case", "escapes", "quote_escapes", "unicode_escapes",
+    "upper_unicode_escapes", "line_end_semicolon",
 ]  # fmt: skip
 """What is overlooked when two texts are compared.
 
 `right_trim` and `trim` are white space at the end, or at both ends, of each line; `trim_whole` at both ends of the
 text; `spaces` how much of it there is; `no_spaces` whether there is any; `no_blank_lines` lines of nothing else;
 `dedent` the indentation all lines share; `quotes` whether quotes are curly; `typography` the shape of quotes, dashes
-and spaces; `nfkc` forms of one character; `case` upper and lower case; `escapes` backslashes before quotes and letters
-(`\\n`, `\\"`); `unicode_escapes` and `upper_unicode_escapes` that the file writes characters beyond ASCII as `\\u00e9`
-or `\\u00E9`; `line_end_semicolon` a semicolon that ends a line.
+and spaces (`typography_ellipsis` of fewer of them, and of an ellipsis; `typography_nfc` of fewer, but of guillemets,
+and how one character is put together); `nfkc` forms of one character; `case` upper and lower case; `escapes`
+backslashes before quotes and letters (`\\n`, `\\"`), `quote_escapes` those before quotes alone, in the file too;
+`unicode_escapes` and `upper_unicode_escapes` that the file writes characters beyond ASCII as `\\u00e9` or `\\u00E9`;
+`line_end_semicolon` a semicolon that ends a line.
 """
 
 Unit = Literal["text", "lines", "parts", "block", "words", "tokens", "anchors", "similar"]
@@ -75,23 +78,33 @@ class Step(Value, frozen=True):
 class PatchRules(Value, frozen=True):
     """How a client applies a patch of whole lines. The default is what dragoman itself does."""
 
+    passes: tuple[tuple[Fold, ...], ...] = ((), ("right_trim",), ("trim",), ("trim", "typography"))
+    """What is overlooked when lines are compared, one pass over the rest of the file after the other."""
+    similarity: float = 0.0
+    """How similar lines must be where no pass finds them; 0: they are not found then."""
+    empty_last: Literal["kept", "left_out", "left_out_after_others"] = "left_out"
+    """Whether an empty last line of a hunk is left out where it is not found: it may be the end of the line before."""
+    missing_anchors: Literal["refuse", "ignore"] = "refuse"
     insert: Literal["anchor", "end", "cursor"] = "anchor"
     """Where lines go that replace none: after the last anchor (without one, to the end), always to the end, or to where
     the search stands."""
-    line_ends: Literal["per_line", "lf"] = "per_line"
+    line_ends: Literal["per_line", "lf", "any"] = "per_line"
     """`per_line`: a line ends with LF, CRLF or CR, and a new one as the file's first does; `lf`: with LF alone, and a
-    CR is text of its line."""
+    CR is text of its line; `any`: all lines with CRLF if any line had it, else with LF."""
+    last_empty: bool = False
+    """Whether what follows the last line end counts as an empty line."""
     keeps_context: bool = True
     """Whether lines that are only shown keep the file's spelling; else they get the patch's."""
     ends_file: bool = False
     """Whether the file's last line always gets an end."""
     blank_end: bool = False
     """Whether an empty last line is taken for that end: lines that replace none go before it, and it gets no other."""
-    anchors: Literal["trimmed", "as_written"] = "trimmed"
-    """Whether blanks that end an anchor are part of it; trimmed, one without text (`@@ `) is none."""
-    at_end: Literal["after_cursor", "anywhere", "ignored"] = "after_cursor"
-    """Whether lines that must be at the end of the file must also come after those found before; or whether nobody asks
-    where they are."""
+    anchors: Literal["trimmed", "trimmed_both", "as_written"] = "trimmed"
+    """Whether blanks that end an anchor are part of it (`trimmed_both`: also those that begin it); trimmed, one without
+    text (`@@ `) is none."""
+    at_end: Literal["after_cursor", "anywhere", "preferred", "ignored"] = "after_cursor"
+    """Whether lines that must be at the end of the file must also come after those found before; or may also be
+    elsewhere; or whether nobody asks where they are."""
     byte_order_mark: Literal["kept", "text"] = "kept"
     """Whether a byte order mark is part of the first line."""
     no_change: Literal["refuse", "accept"] = "refuse"
@@ -117,6 +130,8 @@ class EditRules(Value, frozen=True):
     """What an empty old text does: `create` makes a file where there is none, `fill_empty` fills an empty file,
     `fill_blank` makes one, or fills one that has no text, `insert_first` puts the new text before the first line (so
     does an old text of white space alone)."""
+    empty_first: bool = False
+    """Whether an empty old text is refused as such where the new text is empty too."""
     missing: Literal["refuse", "create"] = "refuse"
     """What is done where there is no file: `create` makes it with the new text."""
     read_first: bool = False
@@ -156,6 +171,8 @@ class EditRules(Value, frozen=True):
     """How many lines before and after."""
     shown_most: int | None = None
     """More lines than these are cut off."""
+    diff_line_ends: bool = False
+    """Whether the difference shows CRLF as it is, and lines that differ in that alone."""
     says_current: bool = False
     """Whether the result says that the file need not be read again."""
     patch: PatchRules = PatchRules()

@@ -16,9 +16,12 @@ _OVERLOOKED: Final[dict[Fold, str]] = {
     "dedent": "shared indentation",
     "quotes": "curly quotes",
     "typography": "the shape of quotes, dashes and spaces",
+    "typography_ellipsis": "the shape of quotes, dashes, spaces and ellipses",
+    "typography_nfc": "the shape of quotes, dashes and spaces, and how a character is put together",
     "nfkc": "forms of one character",
     "case": "case",
     "escapes": "backslashes before quotes and letters",
+    "quote_escapes": "backslashes before quotes",
     "unicode_escapes": r"that the file has `\u00e9` for a character",
     "upper_unicode_escapes": r"that the file has `\u00E9` for it",
     "line_end_semicolon": "a semicolon at the end of a line",
@@ -109,14 +112,24 @@ def _patch(rules: PatchRules) -> str:
     more = [
         f"lines that replace none go {places[rules.insert]}",
         "context keeps the file's spelling" if rules.keeps_context else "context gets the patch's spelling",
-        "line ends stay" if rules.line_ends == "per_line" else "changed lines end with LF",
+        _PATCH_ENDS[rules.line_ends],
         "the last line gets an end" if rules.ends_file else "",
         "an empty last line is taken for it" if rules.blank_end else "",
         "blanks at the end of an anchor count" if rules.anchors == "as_written" else "",
         "a file may be moved over another" if rules.moves_over else "",
+        "anchors that are not found are passed over" if rules.missing_anchors == "ignore" else "",
     ]
-    found = (
-        "looks for lines from where the hunk before ended: exact; then without white space at their ends; then at both "
-        "ends; then overlooking the shape of quotes, dashes and spaces; the first place counts"
+    passes = "; then ".join(
+        f"overlooking {' and '.join(_OVERLOOKED[fold] for fold in folds)}" if folds else "exact"
+        for folds in rules.passes
     )
+    similar = f"; then lines that are at least {rules.similarity:.0%} the same" if rules.similarity else ""
+    found = f"looks for lines from where the hunk before ended: {passes}{similar}; the first place counts"
     return "; ".join([found, *filter(None, more)])
+
+
+_PATCH_ENDS: Final = {
+    "per_line": "line ends stay",
+    "lf": "changed lines end with LF",
+    "any": _ENDS["any"],
+}

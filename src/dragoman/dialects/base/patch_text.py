@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import PureWindowsPath
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -56,13 +56,35 @@ class PatchError(ValueError):
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-def read_patch(text: str, directory: str | None = None, *, strict: bool = False) -> tuple[op.Operation, ...]:
+class PatchForm(NamedTuple):
+    """How a client reads the lines of a patch, where clients differ."""
+
+    strict: bool = False
+    """Whether an update changes lines, and lines follow each anchor (Codex 0.166.0)."""
+    blank_first: Literal["kept", "left_out"] = "kept"
+    """What becomes of lines without text that stand before the first anchor of a file (left out: Codex up to 0.128)."""
+    needs_anchor: bool = False
+    """Whether lines before the first anchor are refused. opencode (1.18.33) passes over them without a word, and over
+    all that follows the end of the file."""
+    empty_lines: Literal["kept", "left_out", "refused"] = "kept"
+    """What becomes of a line without anything, not even the space of a kept one: models leave that out."""
+    unmarked: Literal["refused", "kept"] = "refused"
+    """What becomes of a line that begins with no mark: Cline (3.0.65) takes it for a kept one."""
+
+
+ANY_FORM = PatchForm()
+CODEX = PatchForm(strict=True)
+CODEX_IN_LF = CODEX._replace(blank_first="left_out")
+OPENCODE = PatchForm(needs_anchor=True, empty_lines="left_out")
+CLINE = PatchForm(empty_lines="refused", unmarked="kept")
+
+
+def read_patch(text: str, directory: str | None = None, form: PatchForm = ANY_FORM) -> tuple[op.Operation, ...]:
     """What a patch does, its paths taken from `directory`; raises `PatchError`.
 
-    A file that is updated and moved is edited first. With `strict` it is read as Codex 0.166.0 does: an update changes
-    lines, and lines follow each anchor.
+    A file that is updated and moved is edited first.
     """
-    return tuple(_placed(operation, directory) for operation in _Reader(_framed(text), strict=strict).operations())
+    return tuple(_placed(operation, directory) for operation in _Reader(_framed(text), form).operations())
 
 
 def _framed(text: str) -> list[str]:
@@ -107,8 +129,8 @@ class _Hunk:
 class _Reader:
     """Walks over the lines of one patch."""
 
-    def __init__(self, lines: Sequence[str], *, strict: bool) -> None:
-        self.lines, self.strict = lines, strict
+    def __init__(self, lines: Sequence[str], form: PatchForm) -> None:
+        self.lines, self.form, self.strict = lines, form, form.strict
         self.at = 1
         self.last = len(lines) - 1
 
@@ -170,6 +192,8 @@ class _Reader:
         line = self.lines[self.at]
         bare = line.rstrip()
         if bare == _ANCHOR or bare.startswith(f"{_ANCHOR} "):
+            if hunks and hunks[-1].at_end and self.form.needs_anchor:
+                raise self._wrong("changes lines after the end of the file", "the next file")
             if not hunks or not hunks[-1].empty:
                 hunks.append(_Hunk())
             elif self.strict:
@@ -185,13 +209,22 @@ class _Reader:
             if not hunks or hunks[-1].empty:
                 raise self._wrong("ends an edit that has no lines", 'lines with " ", "+" or "-" before')
             hunks[-1].at_end = True
-        elif line and line[0] not in " +-":
+        elif not hunks and not bare and self.form.blank_first == "left_out":
+            pass
+        elif line and line[0] not in " +-" and (self.form.unmarked == "refused" or line.startswith(("***", _ANCHOR))):
             raise self._wrong(f"is {_shown(line)}", 'a line with " " (kept), "+" (added) or "-" (removed) before it')
+        elif not line and self.form.empty_lines == "left_out":
+            pass
+        elif not line and self.form.empty_lines == "refused":
+            raise self._wrong("is empty", 'a line with " " (kept), "+" (added) or "-" (removed) before it')
+        elif not hunks and self.form.needs_anchor:
+            raise self._wrong(f"is {_shown(line)}", f'"{_ANCHOR}" before the lines of an edit')
         else:
             if not hunks:
                 hunks.append(_Hunk())
-            # A line without anything is an empty one that is kept: models leave its space out.
             hunk = hunks[-1]
+            if line and line[0] not in " +-":
+                line = f" {line}"
             if line[:1] not in ("+", "-"):
                 hunk.kept.append((len(hunk.old), len(hunk.new)))
             if line[:1] != "+":

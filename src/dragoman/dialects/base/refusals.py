@@ -12,18 +12,22 @@ from typing import NamedTuple
 
 from dragoman.model import operations as op
 from dragoman.model.calls import Call
+from dragoman.model.json_text import json_text
 from dragoman.model.outcomes import Failure
 
-_HOLE = re.compile(r"\{(path|old|count|index)\}")
+_HOLE = re.compile(r"\{(path|old|first|count|lines|index|note)\}")
 
 
 class Refusals(NamedTuple):
     """Why an edit is refused, in the words of a client: reason → sentence. `{path}` and `{old}` are those of the call,
-    `{count}` is how often the text was found, `{index}` which of several edits it is (from 0)."""
+    `{first}` is the first line of the old text as JSON, `{count}` is how often it was found, `{lines}` in which lines,
+    `{index}` which of several edits it is (from 0)."""
 
     words: Mapping[str, str]
     around: tuple[str, str] = ("", "")
     """What stands before and after every one of them."""
+    note: tuple[str, str] = ("", "")
+    """A pattern, and what `{note}` says where the old text has it."""
 
     def tell(self, call: Call, failure: Failure) -> tuple[str, bool] | None:
         """The result for this failure; `None` where the client has no sentence of its own for it."""
@@ -34,12 +38,19 @@ class Refusals(NamedTuple):
             return None
         edits = asked.edits if isinstance(asked, op.EditFile) else ()
         index = details.get("index", 0)
+        old = (edits[index].old or "") if isinstance(index, int) and index < len(edits) else ""
+        lines = details.get("lines")
+        pattern, note = self.note
         values = {
             "path": asked.path,
-            "old": (edits[index].old or "") if isinstance(index, int) and index < len(edits) else "",
+            "old": str(details.get("sought", old)),
+            "first": json_text(old.partition("\n")[0]),
             "count": str(details.get("count", 0)),
+            "lines": ", ".join(map(str, lines)) if isinstance(lines, list) else "",
             "index": str(index),
+            "note": note if pattern and re.search(pattern, old) else "",
         }
-        said = [_HOLE.sub(lambda hole: values[hole[1]], sentence), str(details.get("hint", ""))]
+        hint = "" if "{lines}" in sentence else str(details.get("hint", ""))
+        said = [_HOLE.sub(lambda hole: values[hole[1]], sentence), hint]
         before, after = self.around
         return before + "\n".join(filter(None, said)) + after, True

@@ -436,14 +436,21 @@ CHANGES = one_of(
 
 REFUSALS = Refusals(
     {
-        "no_match": "String to replace not found in file.\nString: {old}",
-        "many_matches": "Found {count} matches of the string to replace, but replace_all is false.",
+        "no_match": "String to replace not found in file.\nString: {old}{note}",
+        "many_matches": "Found {count} matches of the string to replace, but replace_all is false. To replace all "
+        "occurrences, set replace_all to true. To replace only one occurrence, please provide more context to uniquely "
+        "identify the instance.\nString: {old}",
         "no_change": "No changes to make: old_string and new_string are exactly the same.",
         "exists": "Cannot create new file - file already exists.",
         "not_read": "File has not been read yet. Read it first before writing to it.",
         "not_found": "File does not exist.",
     },
     ("<tool_use_error>", "</tool_use_error>"),
+    (
+        r"[^\x00-\x7f]|\\u[0-9a-fA-F]{4}",
+        "\n(note: Edit also tried swapping \\uXXXX escapes and their characters; neither form matched, so the mismatch "
+        "is likely elsewhere in old_string. Re-read the file and copy the exact surrounding text.)",
+    ),
 )
 
 

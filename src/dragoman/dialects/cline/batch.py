@@ -101,14 +101,62 @@ def _counted(_asked: op.Operation, change: out.Change) -> out.Change:
     return msgspec.structs.replace(change, diff=None, added=added, removed=removed)
 
 
+def _numbered(_asked: op.Operation, change: out.Change) -> out.Change | None:
+    """The lines that changed as the client shows them (3.0.65): numbered, from the first to the last that differ."""
+    if not change.diff or change.kind != "modified":
+        return None
+    sides = _changed_lines(change.diff)
+    if sides is None:
+        return None
+    first, old, new = sides
+    shown = [f"-{number}: {line}" for number, line in enumerate(old, first)]
+    shown += [f"+{number}: {line}" for number, line in enumerate(new, first)]
+    if len(shown) > _MOST_SHOWN:
+        return None
+    return msgspec.structs.replace(change, diff="\n".join(shown))
+
+
+def _changed_lines(diff: str) -> tuple[int, list[str], list[str]] | None:
+    """The number of the first line that a unified difference changes, and the lines from it to the last that it
+    changes, before and after; `None` where lines between them are left out."""
+    _, _, head, *lines = diff.removesuffix("\n").split("\n")
+    at = re.match(r"@@ -(\d+)", head)
+    sides: dict[str, str] = {"-": "", "+": ""}
+    last = ""
+    for line in lines:
+        mark = line[:1]
+        if mark == "@":
+            return None
+        if mark == "\\":  # the line before has no end
+            for side in sides if last == " " else last:
+                sides[side] = sides[side].removesuffix("\n")
+            continue
+        for side in sides if mark == " " else mark:
+            sides[side] += f"{line[1:]}\n"
+        last = mark
+    old, new = sides["-"].split("\n"), sides["+"].split("\n")
+    same = next(
+        (n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
+    )
+    old, new = old[same:], new[same:]
+    while old and new and old[-1] == new[-1]:
+        old, new = old[:-1], new[:-1]
+    return max(1, int(at[1]) if at else 1) + same, old, new
+
+
+_MOST_SHOWN = 200
+"""Of more lines the client shows only some (3.0.65)."""
+_SAME = words(out.Change, "Edited {path}\n```diff\n```", kind="unchanged", path=PATH, added=ANY, removed=ANY)
 _COMPARED = words(
     out.Change,
     "Edited {path}",
     maybe(" (+{_added} -{_removed})", said=False),
     "\n```diff\n{diff}\n```",
     kind="modified",
+    path=PATH,
     diff=body(),
     to=_counted,
+    back=_numbered,
     _added=INT,
     _removed=INT,
 )
@@ -170,9 +218,9 @@ class Editor(Entered[op.WriteFile | op.EditFile | op.InsertText]):
     results = one_of(
         single(out.ChangesOutcome, _CREATED, asked=op.WriteFile),
         single(out.ChangesOutcome, _INSERTED, asked=op.InsertText),
-        single(out.ChangesOutcome, _COUNTED, _EDITED, asked=op.EditFile),
+        single(out.ChangesOutcome, _SAME, _COMPARED, _COUNTED, _EDITED, asked=op.EditFile),
         # The client reports what it did, whatever was asked for: "File created" (3.0.57, 3.0.64, 3.0.65).
-        read_first=(single(out.ChangesOutcome, _CREATED, _INSERTED, _COMPARED, _COUNTED, _EDITED),),
+        read_first=(single(out.ChangesOutcome, _CREATED, _INSERTED, _SAME, _COMPARED, _COUNTED, _EDITED),),
     )
 
 

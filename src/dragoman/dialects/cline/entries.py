@@ -9,7 +9,7 @@ import msgspec
 
 from dragoman.dialects.base.cline_family import decoded
 from dragoman.dialects.base.default_words import FailuresInWords, tell_all, text_of, understand
-from dragoman.dialects.base.spelling import Content, Spelling, Spoken
+from dragoman.dialects.base.spelling import Content, Refusals, Spelling, Spoken
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import converted, json_text
@@ -21,13 +21,29 @@ _SERVER_FAILED = "Error:\n"
 """How the failure of a server's tool is introduced (2.14.0)."""
 
 
+EDITOR_REFUSALS = Refusals(
+    {
+        "no_match": "Editor operation failed: No replacement performed: text not found in {path}.",
+        "empty": "Editor operation failed: No replacement performed: text not found in {path}.",
+        "many_matches": "Editor operation failed: No replacement performed: multiple occurrences of text found in "
+        "{path}.",
+        "exists": "Editor operation failed: Parameter `old_text` is required when editing an existing file without "
+        "`insert_line`",
+    }
+)
+"""Seen with 3.0.65 on loopback."""
+
+
 class ClineFailures(FailuresInWords):
     """A call that was refused is one error; one that was tried tells it where the result would stand."""
 
     def tell(self, call: Call, failure: out.Failure) -> tuple[Content, bool | None]:
         """In the shape of the tool's own results, so far as it got to run."""
-        words = text_of(super().tell(call, failure)[0])
         queries = [query_of(operation) for operation in call.operations]
+        refused = EDITOR_REFUSALS.tell(call, failure) if call.native.name == "editor" else None
+        if refused is not None:
+            return json_text(_failed(str(queries[0]), refused[0])), None
+        words = text_of(super().tell(call, failure)[0])
         if failure.kind not in ("failed", "timed_out") or not queries or None in queries:
             return json_text({"error": words}), True
         entries = [_failed(str(query), words) for query in queries]
@@ -65,13 +81,16 @@ FAILURES = ClineFailures(
 # ── entries of results ───────────────────────────────────────────────────────
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of one operation, as a result tells it."""
-
+class _Answer(msgspec.Struct, frozen=True):
     query: str
     result: str | list[dict[str, Any]]
-    success: bool
+
+
+class Entry(_Answer, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one operation, as a result tells it."""
+
     error: str | None = None
+    success: bool
 
 
 def query_of(operation: op.Operation) -> str | None:
@@ -148,7 +167,7 @@ class Entered(Spelling[Spoken]):
         if isinstance(outcome, out.Failure):
             return _failed(query, outcome.message)
         wrong = self.wrong(operation, outcome)
-        return Entry(query, _pieces(self.from_outcome(operation, outcome)), wrong is None, wrong)
+        return Entry(query, _pieces(self.from_outcome(operation, outcome)), success=wrong is None, error=wrong)
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         """What each entry tells; a result of another shape says the same of each operation."""

@@ -7,6 +7,7 @@ from typing import Any
 from dragoman.dialects.base.default_words import tell_all, text_of, understand
 from dragoman.dialects.base.patch_text import (
     ABOUT_PATCHES,
+    CLINE,
     PATCH_NEARLY,
     PATCH_UNSAID,
     changes_listed,
@@ -17,6 +18,7 @@ from dragoman.dialects.base.patch_text import (
 from dragoman.dialects.base.spelling import Content, Spelling, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.edit_rules import EditRules, PatchRules
 from dragoman.model.json_text import json_text
 
 from .entries import FAILURES, Entry, entries_of
@@ -25,6 +27,27 @@ PATCHING = ("*gpt*", "*codex*")
 """Models that are given `apply_patch`: those with these words in their names, whoever serves them (3.0.65)."""
 EDITING = ("!*gpt*", "!*codex*")
 
+PATCHING_RULES = EditRules(
+    patch=PatchRules(
+        passes=(
+            ("typography_nfc", "quote_escapes"),
+            ("right_trim", "typography_nfc", "quote_escapes"),
+            ("trim", "typography_nfc", "quote_escapes"),
+        ),
+        similarity=0.66,
+        empty_last="kept",
+        missing_anchors="ignore",
+        insert="cursor",
+        line_ends="any",
+        last_empty=True,
+        at_end="preferred",
+        byte_order_mark="text",
+        no_change="accept",
+        moves_over=True,
+        adds_as_given=True,
+    )
+)
+"""Seen in its source (21cb8d2, 2026-08-22), and with 3.0.65 on loopback."""
 _QUERY = "apply_patch"
 _DONE = "Successfully applied patch to the following files:"
 _DELETED = ": [deleted]"
@@ -35,6 +58,7 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
     __doc__ = ABOUT_PATCHES
     native_name = _QUERY
     families = PATCHING
+    edit_rules = PATCHING_RULES
     unsaid = {**PATCH_UNSAID, "WriteFile.overwrite": "a file that is there is never replaced"}
     approximated = {"EditFile.edits": PATCH_NEARLY["EditFile.edits"]}
 
@@ -47,7 +71,7 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
             op.WriteFile(one.path, one.content.removesuffix("\n"), overwrite=False)
             if isinstance(one, op.WriteFile)
             else one
-            for one in read_patch(self.input)
+            for one in read_patch(self.input, form=CLINE)
         )
 
     @classmethod

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.base.patch_text import Invocation, patch_in_arguments, patch_in_command, read_patch
+from dragoman.dialects.base.patch_text import CODEX, Invocation, patch_in_arguments, patch_in_command, read_patch
 from dragoman.dialects.base.responses_items import argument_list, command_line
 from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, Conversion, Spelling, means, native_only, was
 from dragoman.model import operations as op
@@ -34,7 +34,7 @@ def _patched(invocation: Invocation | None, directory: str | None) -> tuple[op.O
         return None
     folders = [folder for folder in (directory, invocation.directory) if folder]
     place = folders[-1] if folders and folders[-1].startswith("/") else "/".join(folders)
-    return read_patch(invocation.patch, place or None, strict=True)
+    return read_patch(invocation.patch, place or None, CODEX)
 
 
 class ExecCommand(OrPatched, Spelling[op.RunCommand]):

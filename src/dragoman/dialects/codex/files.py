@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from dragoman.dialects.base.conversions import among
 from dragoman.dialects.base.patch_text import (
     ABOUT_PATCHES,
+    CODEX,
+    CODEX_IN_LF,
     GRAMMAR,
     PATCH_NEARLY,
     PATCH_UNSAID,
+    PatchForm,
     patches_for,
     read_patch,
 )
@@ -23,10 +26,11 @@ from .results import IMAGE_SHOWN, PATCHING, PATCHING_IN_LF, PatchResults
 class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFile]):
     __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
-    since, families = "0.77.0", CATALOGUE
+    since, families = "0.129.0", CATALOGUE
     freeform = Freeform("input", "lark", GRAMMAR)
     unsaid, approximated = PATCH_UNSAID, PATCH_NEARLY
     edit_rules, edit_rules_until = PATCHING, {"0.128.0": PATCHING_IN_LF}
+    form: ClassVar[PatchForm] = CODEX
 
     input: str | None = means(None, default=None)
     raw: str | None = means(None, default=None)
@@ -36,12 +40,17 @@ class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFi
         text = next((text for text in (self.input, self.raw, self.patch) if text is not None), None)
         if text is None:
             raise ValueError("there is no patch; give it as the input")
-        return read_patch(text, strict=True)
+        return read_patch(text, form=self.form)
 
     @classmethod
     def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile) -> Any:
         patches = patches_for(operation, strict=True)
         return patches and tuple(cls(input=patch) for patch in patches)
+
+
+class ApplyPatchInLf(ApplyPatch):
+    __doc__ = ABOUT_PATCHES
+    since, until, form = "0.77.0", "0.128.0", CODEX_IN_LF
 
 
 DETAILS = ("high", "original")

@@ -181,6 +181,7 @@ EDIT_RULES = EditRules(
     read_first=True,
     file_view="kept",
     texts_view="kept",
+    diff_line_ends=True,
 )
 """Seen with 1.5.47 on loopback."""
 
@@ -188,7 +189,9 @@ EDIT_RULES = EditRules(
 REFUSALS = Refusals(
     {
         "no_match": 'Edit at index {index}: string not found in file: "{old}"',
-        "many_matches": 'Edit at index {index}: String "{old}" appears {count} times in the file.',
+        "many_matches": 'Edit at index {index}: String "{old}" appears {count} times in the file. Either provide a '
+        "more specific string with surrounding context to make it unique, or use replace_all=true to replace all "
+        "occurrences.",
         "no_change": "edit at index {index}: old_string and new_string must be different",
     }
 )

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
 from dragoman.dialects.base.patch_text import ABOUT_PATCHES, changes_listed
 from dragoman.dialects.base.patch_tool import PatchTool
-from dragoman.dialects.base.spelling import Content, Spelling, means, native_only
+from dragoman.dialects.base.spelling import Content, Refusals, Spelling, means, native_only
 from dragoman.dialects.base.words import (
     CALLED,
     PATH,
@@ -199,6 +199,7 @@ EDIT_RULES = EditRules(
         Step("parts", (*_LOOSE, "line_end_semicolon"), write="file_lines_loosely"),
     ),
     empty_old="fill_empty",
+    empty_first=True,
     file_view="kept",
     texts_view="new_as_first",
     delete_line_end="whole_lines",
@@ -214,6 +215,19 @@ FIRST_EDIT_RULES = replace(
     EDIT_RULES, steps=(Step(), Step("lines", ("right_trim",))), file_view="lf", texts_view="lf", delete_line_end="after"
 )
 """Seen with 1.0.30."""
+
+
+REFUSALS = Refusals(
+    {
+        "no_match": "No match found: old_str not found in {path}; no changes made; you might want to try again with "
+        "correct old_str",
+        "many_matches": "Ambiguous match for old_str in {path}: pattern starting with {first} matched at lines {lines}"
+        ". No changes made; try again with a more specific old_str.",
+        "no_change": "No changes made: old_str and new_str are the same",
+        "empty": "Invalid inputs: old_str is required",
+    }
+)
+"""Seen with 1.0.102 on loopback."""
 
 
 _EDITED = (
@@ -232,6 +246,7 @@ class Edit(Spelling[op.EditFile]):
     native_name = "edit"
     families = EDITING
     edit_rules, edit_rules_until = EDIT_RULES, {"1.0.30": FIRST_EDIT_RULES}
+    refusals = REFUSALS
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
 
     path: str = means("path", "Path of the file.")

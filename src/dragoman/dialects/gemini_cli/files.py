@@ -192,8 +192,11 @@ BEFORE_SIMILAR = replace(EDIT_RULES, steps=EDIT_RULES.steps[:3], placeholders=()
 
 REFUSALS = Refusals(
     {
-        "no_match": "Could not find an exact match for 'old_string' in '{path}'.",
-        "many_matches": "Failed to edit, Expected 1 occurrence but found {count} for old_string in file: {path}.",
+        "no_match": "Could not find an exact match for 'old_string' in '{path}'. If previous edits modified the file "
+        "or you are modifying lines outside your recent read window, please use ReadFile to inspect the target lines "
+        "before retrying with an exact 'old_string'.",
+        "many_matches": "Failed to edit, Expected 1 occurrence but found {count} for old_string in file: {path}. If "
+        "you intended to replace multiple occurrences, set 'allow_multiple' to true.",
         "no_change": "No changes to apply. The old_string and new_string are identical in file: {path}",
         "exists": "File already exists, cannot create: {path}",
     }

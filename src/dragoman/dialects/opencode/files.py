@@ -14,6 +14,7 @@ from dragoman.dialects.base.default_words import tell_all, text_of, understand, 
 from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT
 from dragoman.dialects.base.patch_text import (
     ABOUT_PATCHES,
+    OPENCODE,
     PATCH_NEARLY,
     PATCH_UNSAID,
     SUCCESS,
@@ -23,7 +24,7 @@ from dragoman.dialects.base.patch_text import (
     read_patch,
     same_path,
 )
-from dragoman.dialects.base.spelling import Content, ResultWords, Spelling, Tells, means, whole_number
+from dragoman.dialects.base.spelling import Content, Refusals, ResultWords, Spelling, Tells, means, whole_number
 from dragoman.dialects.base.words import (
     CALLED,
     PATH,
@@ -395,7 +396,8 @@ _EDITS = one_of(
 def replaced_or_written(operation: op.EditFile) -> op.Operation:
     """The edit, or the file that is written where nothing is replaced by something."""
     edit = operation.edits[0]
-    return operation if edit.old else op.WriteFile(operation.path, edit.new)
+    # Two empty texts are refused as being the same.
+    return operation if edit.old or not edit.new else op.WriteFile(operation.path, edit.new)
 
 
 EDIT_RULES = EditRules(
@@ -429,6 +431,20 @@ EDIT_RULES = EditRules(
 """Seen with 1.18.33 on loopback."""
 FIRST_EDIT_RULES = replace(EDIT_RULES, empty_old="refuse", read_first=True, texts_view="kept", most_lines=False)
 """Seen with 1.2.15, where an empty old text also replaced a whole file."""
+REFUSALS = Refusals(
+    {
+        "no_match": "Could not find oldString in the file. It must match exactly, including whitespace, indentation, "
+        "and line endings.",
+        "many_matches": "Found multiple matches for oldString. Provide more surrounding context to make the match "
+        "unique.",
+        "no_change": "No changes to apply: oldString and newString are identical.",
+        "too_large_a_match": "Refusing replacement because the matched span is much larger than oldString. Re-read the "
+        "file and provide the full exact oldString for the intended replacement.",
+        "exists": "oldString cannot be empty when editing an existing file. Provide the exact text to replace, or use "
+        "write for an intentional full-file replacement.",
+    }
+)
+"""Seen with 1.18.33 on loopback."""
 
 
 class Edit(Spelling[op.EditFile]):
@@ -440,6 +456,7 @@ class Edit(Spelling[op.EditFile]):
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
     refine = replaced_or_written
     edit_rules, edit_rules_until = EDIT_RULES, {"1.2.15": FIRST_EDIT_RULES}
+    refusals = REFUSALS
 
     filePath: str = means("path", "Path of the file.")  # noqa: N815 - the native name
     oldString: str = means("edits.old", OLD_TEXT, convert=SOME)  # noqa: N815 - the native name
@@ -485,20 +502,39 @@ _LETTERS = {"created": "A", "modified": "M", "unchanged": "M", "moved": "M", "de
 _KINDS: dict[str, out.ChangeKind] = {"A": "created", "M": "modified", "D": "deleted"}
 
 
+def _with_one_end(content: str) -> str:
+    """A new file as it is written: an empty last line is the end of the line before (1.18.33)."""
+    return content.removesuffix("\n") if content == "\n" or content.endswith("\n\n") else content
+
+
+def _added(outcome: out.ChangesOutcome) -> out.ChangesOutcome:
+    replaced = ("modified", "unchanged")
+    return out.ChangesOutcome(
+        tuple(
+            msgspec.structs.replace(change, kind="created") if change.kind in replaced else change
+            for change in outcome.changes
+        )
+    )
+
+
 PATCHING_RULES = EditRules(
     patch=PatchRules(
+        passes=((), ("right_trim",), ("trim",), ("trim", "typography_ellipsis")),
+        empty_last="left_out_after_others",
         insert="end",
+        anchors="trimmed_both",
         line_ends="lf",
         keeps_context=False,
         ends_file=True,
+        blank_end=True,
         at_end="ignored",
         no_change="accept",
         moves_over=True,
         adds_as_given=True,
     )
 )
-"""Seen in its source (d545d8f, 2026-08-19), which was run. It passes over hunks without "@@", and over all that follow
-"*** End of File", without a word; here they are applied."""
+"""Seen in its source (d545d8f, 2026-08-19), and with 1.18.33 on loopback. It passes over hunks without "@@", and over
+all that follow "*** End of File", without a word; here such a patch is refused."""
 
 
 class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile]):
@@ -511,10 +547,15 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
     patchText: str = means(None, "The whole patch.")  # noqa: N815 - the native name
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return read_patch(self.patchText)
+        return tuple(
+            op.WriteFile(one.path, _with_one_end(one.content)) if isinstance(one, op.WriteFile) else one
+            for one in read_patch(self.patchText, form=OPENCODE)
+        )
 
     @classmethod
     def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
+        if isinstance(operation, op.WriteFile) and _with_one_end(operation.content) != operation.content:
+            operation = msgspec.structs.replace(operation, content=f"{operation.content}\n")
         patches = patches_for(operation)
         return patches and tuple(cls(patchText=patch) for patch in patches)
 
@@ -523,7 +564,14 @@ class ApplyPatch(Spelling[op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFi
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
     ) -> tuple[Content, bool | None]:
-        listed = changed_files(outcomes, _LETTERS)
+        # A file that is added is listed so, even where another was there (1.18.33).
+        told = (
+            _added(outcome)
+            if isinstance(operation, op.WriteFile) and isinstance(outcome, out.ChangesOutcome)
+            else outcome
+            for operation, outcome in zip(operations, outcomes, strict=False)
+        )
+        listed = changed_files([*told, *outcomes[len(operations) :]], _LETTERS)
         return tell_all(operations, outcomes) if listed is None else "\n".join([SUCCESS, *listed]), None
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:

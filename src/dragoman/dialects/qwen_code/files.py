@@ -192,7 +192,9 @@ FIRST_EDIT_RULES = replace(EDIT_RULES, read_first=False, notebooks=True)
 
 REFUSALS = Refusals(
     {
-        "no_match": "Failed to edit, 0 occurrences found for old_string in {path}. No edits made.",
+        "no_match": "Failed to edit, 0 occurrences found for old_string in {path}. No edits made. The exact text in "
+        "old_string was not found. Ensure you're not escaping content incorrectly and check whitespace, indentation, "
+        "and context. Use read_file tool to verify.",
         "many_matches": "Failed to edit. Found {count} occurrences for old_string in {path} but replace_all was not "
         "enabled.",
         "no_change": "No changes to apply. The old_string and new_string are identical in file: {path}",

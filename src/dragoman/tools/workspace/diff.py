@@ -1,8 +1,9 @@
 """What changed between two texts, as a unified diff with counts, at a cost that grows with their size and no faster.
 
-Rule: equal lines at both ends are passed over first. What is left is compared line by line where it is
-short, and split at lines that occur once in either text where it is long; a long stretch without
-any such line is told as replaced whole.
+Rule: the shortest way from one text to the other is shown, chosen as the program does that most clients show
+differences with (jsdiff). Where that would take long, equal lines at both ends are passed over first; what is left is
+compared line by line where it is short, and split at lines that occur once in either text where it is long; a long
+stretch without any such line is told as replaced whole.
 """
 
 from __future__ import annotations
@@ -21,14 +22,21 @@ DIFF_LIMIT = 1024 * 1024
 _MOST_COMPARED = 64 * 1024 * 1024
 _SHORT = 1000
 _DEEPEST = 20
+_MOST_STEPS = 40_000
+"""Steps to look for the shortest way: some 0.2 s, enough for 280 lines that differ."""
 _CONTEXT = 3
 
 
-def difference(path: str, before: bytes | None, after: bytes | None) -> dict[str, Any]:
-    """The `diff`, `added` and `removed` of a change; nothing for what is not text, or is too much of it."""
+def difference(
+    path: str, before: bytes | None, after: bytes | None, *, shows_line_ends: bool = False
+) -> dict[str, Any]:
+    """The `diff`, `added` and `removed` of a change; nothing for what is not text, or is too much of it.
+
+    CRLF is shown as LF, so that lines which differ in that alone are the same, unless line ends are to be shown.
+    """
     if len(before or b"") + len(after or b"") > _MOST_COMPARED:
         return {}
-    texts = [_text(before), _text(after)]
+    texts = [_text(data, shows_line_ends=shows_line_ends) for data in (before, after)]
     if texts[0] is None or texts[1] is None:
         return {}
     old, new = (lines_of(text) for text in texts if text is not None)
@@ -42,11 +50,13 @@ def difference(path: str, before: bytes | None, after: bytes | None) -> dict[str
     return {"diff": _unified(names, old, new, changes), "added": added, "removed": removed}
 
 
-def _text(data: bytes | None) -> str | None:
+def _text(data: bytes | None, *, shows_line_ends: bool) -> str | None:
     if data is None:
         return ""
     decoded = decode(data)
-    return printable(decoded[0].replace("\r\n", "\n")) if decoded else None
+    if decoded is None:
+        return None
+    return printable(decoded[0] if shows_line_ends else decoded[0].replace("\r\n", "\n"))
 
 
 def lines_of(text: str) -> list[str]:
@@ -125,10 +135,79 @@ def _hunks(changes: Sequence[Span]) -> Iterator[list[Span]]:
 def opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Span]:
     """The stretches that differ, in order: (from, to) in the old lines and (from, to) in the new ones."""
     position = new_position = 0
-    for start, new_start, size in (*_matches(old, new), (len(old), len(new), 0)):
+    matches = _shortest(old, new)
+    for start, new_start, size in (*(_matches(old, new) if matches is None else matches), (len(old), len(new), 0)):
         if start > position or new_start > new_position:
             yield position, start, new_position, new_start
         position, new_position = start + size, new_start + size
+
+
+Run = tuple[int, int, int]
+"""Equal lines: the first in the old text, the first in the new one, and how many."""
+
+
+class _Path(NamedTuple):
+    """A way into both texts: how many old lines are behind it, and the equal lines on it."""
+
+    old: int
+    runs: tuple[Any, Run] | None
+    """The last run, after those before it."""
+
+
+def _shortest(old: Sequence[str], new: Sequence[str]) -> list[Run] | None:
+    """The equal lines on the shortest way from one text to the other (Myers, "An O(ND) Difference Algorithm"); of two
+    that are as long, the one that jsdiff takes: removed lines first. `None`: too many steps."""
+    steps = _MOST_STEPS + len(old) + len(new)
+    # The diagonals (old lines minus new lines) that are still of use.
+    last = len(old) + len(new)
+    first = -last
+
+    def follow(path: _Path, diagonal: int) -> _Path:
+        start = at = path.old
+        while at < len(old) and at - diagonal < len(new) and old[at] == new[at - diagonal]:
+            at += 1
+        return path if at == start else _Path(at, (path.runs, (start, start - diagonal, at - start)))
+
+    reached: dict[int, _Path] = {0: follow(_Path(0, None), 0)}
+    if reached[0].old == len(old) == len(new):
+        return _listed(reached[0])
+    for length in range(1, len(old) + len(new) + 1):
+        for diagonal in range(max(first, -length), min(last, length) + 1, 2):
+            removing, adding = reached.pop(diagonal - 1, None), reached.get(diagonal + 1)
+            if adding is not None and not 0 < adding.old - diagonal <= len(new):
+                adding = None
+            if removing is not None and removing.old >= len(old):
+                removing = None
+            if removing is None and adding is None:
+                reached.pop(diagonal, None)
+                continue
+            if adding is not None and (removing is None or removing.old < adding.old):
+                path = follow(adding, diagonal)
+            else:
+                assert removing is not None
+                path = follow(removing._replace(old=removing.old + 1), diagonal)
+            base = adding if adding is not None else removing
+            steps -= 1 + path.old - (base.old if base is not None else 0)
+            if steps < 0:
+                return None
+            at_end, new_at_end = path.old >= len(old), path.old - diagonal >= len(new)
+            if at_end and new_at_end:
+                return _listed(path)
+            reached[diagonal] = path
+            if at_end:
+                last = min(last, diagonal - 1)
+            if new_at_end:
+                first = max(first, diagonal + 1)
+    return None
+
+
+def _listed(path: _Path) -> list[Run]:
+    runs: list[Run] = []
+    rest = path.runs
+    while rest is not None:
+        rest, run = rest
+        runs.append(run)
+    return runs[::-1]
 
 
 def _matches(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:

@@ -29,6 +29,8 @@ class Found(NamedTuple):
     places: tuple[Place, ...]
     too_many: bool = False
     too_large: bool = False
+    times: int | None = None
+    """How often it stands there, where that is counted otherwise than by the places."""
 
 
 class _Search(NamedTuple):
@@ -87,12 +89,12 @@ def _counted_folded(asked: _Search, loosest: Step, places: Sequence[Place], *, e
     wanted = folded_text(asked.old, loosest.fold)
     text = folded_text(asked.text, loosest.fold)
     count = text.count(wanted) if wanted else len(text) - 1
-    return Found(tuple(places), too_many=(count > 1 or len(places) > 1) and not everywhere)
+    return Found(tuple(places), too_many=(count > 1 or len(places) > 1) and not everywhere, times=count)
 
 
 def _counted_by_text(
     asked: _Search, step: Step, rules: EditRules, places: Sequence[Place], *, everywhere: bool
-) -> Found:
+) -> Found | None:
     """The text of the first place that stands in the file once; with `many="next"` the next place is tried too."""
     for place in places:
         text = asked.text[place.start : place.end]
@@ -115,6 +117,8 @@ def _counted_by_text(
         if step.many == "refuse":
             starts = others if len(others) > 1 else [others[0], asked.text.find(text, others[0] + 1)]
             return Found(tuple(Place(at, at + len(text), place.new) for at in starts), too_many=True)
+    if step.many != "next":
+        return None  # an empty line is no text that can be counted
     return Found(tuple(places), too_many=True)
 
 
@@ -212,7 +216,8 @@ def _in_lines(text: str, old: str, step: Step) -> list[Span]:
     there = [folded_text(line, folds) for line in lines.lines]
     found: list[Span] = []
     at = 0
-    count = len(lines.lines) if step.write == "file_lines" else lines.count
+    # What follows the last line end counts as an empty line, except in Gemini CLI.
+    count = lines.count if step.write == "reindent" else len(lines.lines)
     while at + len(sought) <= count:
         if there[at : at + len(sought)] == sought:
             start, end = lines.span(at, at + len(sought) - 1)

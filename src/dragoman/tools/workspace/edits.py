@@ -78,7 +78,8 @@ def edited(data: bytes, edits: Sequence[Edit], path: str, rules: EditRules = EXA
         task.changes_nothing()
     _finish(document, original, rules)
     after = document.encode()
-    if after == data and rules.identical != "accept":
+    # Gemini CLI looks at the texts alone, so an edit may leave the file as it is.
+    if after == data and rules.identical not in ("accept", "refuse_if_found"):
         task.changes_nothing()
     return after, total
 
@@ -214,7 +215,7 @@ class _Task:
             self.new = re.sub(r"[^\S\n]+(?=\n|\Z)", "", self.new)
         same = edit.old is not None and self._as_seen(edit.old, is_new=True) == self.new
         # Lines that a patch only shows, to say where it is, may be the same.
-        if same and not edit.whole_lines and rules.identical == "refuse":
+        if same and not edit.whole_lines and rules.identical == "refuse" and not (rules.empty_first and not self.old):
             self.changes_nothing()
         blank = not self.old.strip() if rules.empty_old == "insert_first" and self.old else self.old == ""
         if blank and not edit.whole_lines and self._takes_empty():
@@ -278,7 +279,7 @@ class _Task:
             self._found_at(list(_line_numbers(text, starts)), f"not {edit.expected} times as expected", "wrong_count")
         if found.too_many:
             problem = "and it must be unique: add lines around it, or replace it everywhere"
-            self._found_at(list(_line_numbers(text, starts)), problem, "many_matches")
+            self._found_at(list(_line_numbers(text, starts)), problem, "many_matches", count=found.times)
         if old == new and rules.identical == "refuse_if_found":
             self.changes_nothing()
         if rules.delete_line_end in ("after", "whole_lines") and not new and not old.endswith("\n"):
@@ -371,14 +372,14 @@ class _Task:
     def changes_nothing(self) -> NoReturn:
         self.fail("the old and the new text are the same, so nothing would change", "no_change")
 
-    def _found_at(self, numbers: Sequence[int], problem: str, reason: str) -> NoReturn:
+    def _found_at(self, numbers: Sequence[int], problem: str, reason: str, *, count: int | None = None) -> NoReturn:
         told = ", ".join(map(str, numbers[:20])) + (", …" if len(numbers) > 20 else "")
         lines = sorted(set(numbers[:20]))
         where = f"once (line {told})" if len(numbers) == 1 else f"{len(numbers)} times (lines {told})"
         self.fail(
             f"the text to replace is found {where}, {problem}",
             reason,
-            count=len(numbers),
+            count=len(numbers) if count is None else count,
             lines=list(numbers[:100]),
             hint=f"Found in {'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}.",
         )
@@ -386,7 +387,10 @@ class _Task:
     def _not_found(self, old: str) -> NoReturn:
         lines = self.document.text.split("\n")
         hint = f"{self._why_text(old)}{_near(lines, old)}"
-        self.fail(f"the text to replace is not found{hint}", "no_match", hint=hint.removeprefix("; ").rstrip())
+        details: dict[str, object] = {"hint": hint.removeprefix("; ").rstrip()}
+        if self.rules.decode_escapes and self.old != self.edit.old:
+            details["sought"] = self.old
+        self.fail(f"the text to replace is not found{hint}", "no_match", kind="failed", **details)
 
     def _why_text(self, old: str) -> str:
         text = self.document.text

@@ -17,9 +17,21 @@ TYPOGRAPHY: Final = str.maketrans(
     | dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
 )
 """The characters that Codex (0.166.0), Qwen Code (0.24.4) and pi (0.87.1) take for their plain forms."""
+_ELLIPSIS: Final = str.maketrans(
+    dict.fromkeys("‘’‚‛", "'") | dict.fromkeys("“”„‟", '"') | dict.fromkeys("‐‑‒–—―", "-") | {"…": "...", "\u00a0": " "}
+)
+"""Those of opencode's patches (1.18.33)."""
+_WITH_GUILLEMETS: Final = str.maketrans(
+    dict.fromkeys("‘’‛", "'")
+    | dict.fromkeys("“”„«»", '"')
+    | dict.fromkeys("‐‑‒–—−", "-")
+    | dict.fromkeys("\u00a0\u202f", " ")
+)
+"""Those of Cline's patches (3.0.65)."""
 
 _ESCAPED = re.compile(r"\\([ntr'\"`\\$]|\n)")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
+_QUOTE_ESCAPE = re.compile(r"\\([`'\"])")
 _HEX = "[0-9a-fA-F]"
 _UNICODE_ESCAPE = re.compile(rf"(?<!\\)\\u(?:[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}|{_HEX}{{4}})")
 
@@ -154,6 +166,10 @@ _FOLDS: Final[dict[Fold, Callable[[Folded], Folded]]] = {
     "dedent": _dedented,
     "quotes": _same_length(lambda text: text.translate(QUOTES)),
     "typography": _same_length(lambda text: text.translate(TYPOGRAPHY)),
+    # For whole lines alone: nobody asks where a character stood.
+    "typography_ellipsis": lambda given: Folded(given.text.translate(_ELLIPSIS)),
+    "typography_nfc": lambda given: Folded(unicodedata.normalize("NFC", given.text).translate(_WITH_GUILLEMETS)),
+    "quote_escapes": lambda given: Folded(_QUOTE_ESCAPE.sub(r"\1", given.text)),
     "nfkc": _composed,
     "case": _same_length(_lower),
     # Only the text of a call is written with escapes; see `unescaped`.

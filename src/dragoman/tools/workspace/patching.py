@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple, NoReturn
 
 from dragoman.errors import ToolError
-from dragoman.model.edit_rules import PatchRules
+from dragoman.model.edit_rules import Fold, PatchRules
 from dragoman.model.line_pairs import kept_lines
 from dragoman.model.operations import Edit
 
-from .folding import TYPOGRAPHY
+from .folding import TYPOGRAPHY, distance, folded_text
 from .text import binary, decode, encode, encoded, printable
 
 PASSES: Final[tuple[Callable[[str], str], ...]] = (
@@ -25,7 +26,7 @@ PASSES: Final[tuple[Callable[[str], str], ...]] = (
     lambda line: line.strip().translate(TYPOGRAPHY),
 )
 """From exact to forgiving: the first that finds a run of lines, anywhere in the rest of the file, is the one that
-counts."""
+counts. (What a patch without rules overlooks.)"""
 
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 
@@ -45,6 +46,9 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
         raise binary(path, data)
     text, encoding = decoded
     marked = bool(encoding.mark) and encoding.codec == "utf-8" and rules.byte_order_mark == "text"
+    crlf = rules.line_ends == "any" and "\r\n" in text
+    if crlf:
+        text = text.replace("\r\n", "\n")
     lines, ends = _split(f"\ufeff{text}" if marked else text, rules)
     newline = ends[0] if ends and ends[0] else "\n"
     changes: list[_Change] = []
@@ -61,7 +65,11 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
         ends.pop()
     if ends and not ends[-1] and rules.ends_file:
         ends[-1] = newline
+    if rules.last_empty:
+        ends = ["\n"] * (len(lines) - 1) + [""] if lines else []
     joined = "".join([line + end for line, end in zip(lines, ends, strict=True)])
+    if rules.line_ends == "any":
+        joined = joined.replace("\r\n", "\n").replace("\n", "\r\n" if crlf else "\n")
     after = encode(joined, encoding._replace(mark=b"") if marked else encoding)
     if after == data and rules.no_change == "refuse":
         task.fail("the old and the new text are the same, so nothing would change", "no_change")
@@ -70,7 +78,7 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
 
 def _split(text: str, rules: PatchRules) -> tuple[list[str], list[str]]:
     """A text's lines and their ends; the last end is empty where the file has none there."""
-    if rules.line_ends == "lf":
+    if rules.line_ends != "per_line":
         lines = text.split("\n")
         ends = ["\n"] * (len(lines) - 1) + [""]
     else:
@@ -81,7 +89,7 @@ def _split(text: str, rules: PatchRules) -> tuple[list[str], list[str]]:
             position = found.end()
         lines.append(text[position:])
         ends.append("")
-    if lines[-1] == "":
+    if lines[-1] == "" and not rules.last_empty:
         lines.pop()
         ends.pop()
     return lines, ends
@@ -102,21 +110,25 @@ class _Task:
     def __init__(self, lines: Sequence[str], edit: Edit, path: str, where: str, rules: PatchRules) -> None:
         self.lines, self.edit, self.path, self.where, self.rules = lines, edit, path, where, rules
         self.anchors: Sequence[str] = edit.anchors if rules.anchors == "as_written" else trimmed_anchors(edit)
+        if rules.anchors == "trimmed_both":
+            self.anchors = [anchor.strip() for anchor in self.anchors]
 
     def changes(self, cursor: int) -> tuple[list[_Change], int]:
         """Where it goes, looked for from line `cursor` (from 0) on, and where the next one is looked for."""
-        edit, lines = self.edit, self.lines
+        edit = self.edit
         for anchor in self.anchors:
-            at = _found(lines, [anchor], cursor)
-            if at is None:
+            at = self._anchor(anchor, cursor)
+            if at is not None:
+                cursor = at + 1
+            elif self.rules.missing_anchors == "refuse":
                 self._not_found([anchor], cursor, "the line it is looked for after")
-            cursor = at + 1
         new = whole_lines(edit.new)
         if edit.old is None:
             return [self._insertion(new, cursor)], cursor
         old = whole_lines(edit.old)
         at = self._place(old, cursor)
-        if at is None and old[-1] == "":
+        least = {"kept": len(old) + 1, "left_out": 1, "left_out_after_others": 2}[self.rules.empty_last]
+        if at is None and old[-1] == "" and len(old) >= least:
             # A patch may show the end of the last line as an empty line.
             old, new = old[:-1], new[:-1] if new and new[-1] == "" else new
             at = self._place(old, cursor)
@@ -134,6 +146,17 @@ class _Task:
             place, new_place = one + 1, other + 1
         return changes, at + len(old)
 
+    def _anchor(self, anchor: str, cursor: int) -> int | None:
+        if self.rules.missing_anchors == "refuse":
+            return _found(self.lines, [anchor], cursor, self.rules)
+        # Cline looks for the first line that is the anchor, trimmed or not (3.0.65).
+        folds = self.rules.passes[0]
+        wanted = folded_text(anchor.strip(), folds)
+        rest = enumerate(self.lines[cursor:], cursor)
+        return next(
+            (at for at, line in rest if wanted in (folded_text(line, folds), folded_text(line.strip(), folds))), None
+        )
+
     def _insertion(self, new: list[str], cursor: int) -> _Change:
         to_end = self.rules.insert == "end" or (self.rules.insert == "anchor" and not self.anchors)
         end = len(self.lines) - (self.rules.blank_end and self.lines[-1:] == [""])
@@ -143,11 +166,14 @@ class _Task:
         if not old:
             return cursor
         if not self.edit.at_end or self.rules.at_end == "ignored":
-            return _found(self.lines, old, cursor)
+            return _found(self.lines, old, cursor, self.rules)
         last = len(self.lines) - len(old)
+        if self.rules.at_end == "preferred":
+            at = _found(self.lines, old, max(0, last), self.rules)
+            return _found(self.lines, old, cursor, self.rules) if at is None else at
         if last < 0 or (last < cursor and self.rules.at_end == "after_cursor"):
             return None
-        return _found(self.lines, old, last)
+        return _found(self.lines, old, last, self.rules)
 
     def fail(self, message: str, reason: str) -> NoReturn:
         raise ToolError(
@@ -157,22 +183,60 @@ class _Task:
     def _not_found(self, old: Sequence[str], cursor: int, what: str) -> NoReturn:
         shown = printable("\n".join(old[:5]) + ("\n…" if len(old) > 5 else ""))
         hint = ""
-        if cursor and (earlier := _found(self.lines, old, 0)) is not None:
+        if cursor and (earlier := _found(self.lines, old, 0, self.rules)) is not None:
             hint = f"; line {earlier + 1} has it, but this edit is looked for from line {cursor + 1} on"
-        elif self.edit.at_end and _found(self.lines, old, 0) is not None:
+        elif self.edit.at_end and _found(self.lines, old, 0, self.rules) is not None:
             hint = "; they are there, but not at the end of the file"
         self.fail(f"{what} cannot be found{hint}:\n{shown}", "no_match")
 
 
-def _found(lines: Sequence[str], old: Sequence[str], cursor: int) -> int | None:
+def _found(lines: Sequence[str], old: Sequence[str], cursor: int, rules: PatchRules) -> int | None:
     """The first place of a run of lines from `cursor` on, by the strictest way of reading that finds one."""
-    for fold in PASSES:
+    for folds in rules.passes:
+        fold = _SIMPLE.get(folds) or partial(folded_text, folds=folds)
         wanted = [fold(line) for line in old]
         there = [fold(line) for line in lines[cursor:]]
         for at in range(len(there) - len(wanted) + 1):
             if there[at] == wanted[0] and there[at : at + len(wanted)] == wanted:
                 return at + cursor
+    return _similar(lines, old, cursor, rules) if rules.similarity else None
+
+
+_SIMPLE: Final[dict[tuple[Fold, ...], Callable[[str], str]]] = {
+    (): str,
+    ("right_trim",): str.rstrip,
+    ("trim",): str.strip,
+    ("trim", "typography"): PASSES[-1],
+}
+
+
+def _similar(lines: Sequence[str], old: Sequence[str], cursor: int, rules: PatchRules) -> int | None:
+    """The first place where as many lines are similar enough; at the end of the file it may have fewer of them."""
+    wanted = folded_text("\n".join(old), rules.passes[0])
+    for at in range(cursor, len(lines)):
+        there = folded_text("\n".join(lines[at : at + len(old)]), rules.passes[0])
+        longer = max(len(there), len(wanted))
+        if len(there) * len(wanted) > _MOST_CELLS:
+            alike = _equal_ends(there, wanted)
+        else:
+            alike = longer - distance(there, wanted)
+        if longer == 0 or alike / longer >= rules.similarity:
+            return at
     return None
+
+
+_MOST_CELLS = 1_000_000
+"""Where more letters would be compared with each other, only equal ones at both ends are counted (Cline 3.0.65)."""
+
+
+def _equal_ends(one: str, other: str) -> int:
+    before = _equal_beginning(one, other)
+    return before + _equal_beginning(one[before:][::-1], other[before:][::-1])
+
+
+def _equal_beginning(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def trimmed_anchors(edit: Edit) -> Sequence[str]:

@@ -295,7 +295,15 @@ class Draft:
         after, replacements = edited(before, operation.edits, operation.path, rules)
         self.put(target, after)
         lines, total = excerpts(before, after, rules)
-        return self._changed(target, before, after, replacements=replacements, shown=lines, total_lines=total)
+        return self._changed(
+            target,
+            before,
+            after,
+            shows_line_ends=rules.diff_line_ends,
+            replacements=replacements,
+            shown=lines,
+            total_lines=total,
+        )
 
     def insert(self, operation: op.InsertText) -> Change:
         from .edits import inserted
@@ -407,6 +415,7 @@ def changed(
     after: bytes | None,
     *,
     was_there: bool = False,
+    shows_line_ends: bool = False,
     **facts: Any,
 ) -> Change:
     """What became of a file; `was_there` tells a file that was not held in memory from one that was not there."""
@@ -418,5 +427,7 @@ def changed(
         kind = "deleted"
     else:
         kind = "unchanged" if before == after else "modified"
-    told: Mapping[str, Any] = {} if before is None and was_there else difference(path, before, after)
+    told: Mapping[str, Any] = (
+        {} if before is None and was_there else difference(path, before, after, shows_line_ends=shows_line_ends)
+    )
     return Change(path, kind, **facts, **told)  # type: ignore[arg-type]
