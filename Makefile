@@ -65,6 +65,7 @@ clients: $(READY) ## try the real clients, installed from npm: ported sessions, 
 	@$(PYTHON) -m tests.clients.faults --cuts $(CLIENTS)
 	@$(PYTHON) -m tests.clients.edits $(CLIENTS)
 	@$(PYTHON) -m tests.clients.hooks $(CLIENTS)
+	@$(PYTHON) -m tests.clients.patches $(CLIENTS)
 
 attack: $(READY) ## attack the product with real processes, sockets and files (ATTACK="-k trust" to choose)
 	@command -v bwrap >/dev/null || .ci/install-packages bubblewrap

@@ -26,7 +26,8 @@ class Setup:
 class Driven:
     """One client: its settings for a port, and the options that list and resume sessions."""
 
-    setup: Callable[[int], Setup]
+    setup: Callable[..., Setup]
+    """(port, model to ask) → settings; without a model the one that the client is resumed with."""
     resume: Callable[[str, str], Sequence[str]]
     """(session, prompt) → options."""
     listing: Sequence[str] | None = None
@@ -41,7 +42,7 @@ class Driven:
     """Whether it resumes on a terminal alone, where the prompt is typed."""
 
 
-def _claude(port: int) -> Setup:
+def _claude(port: int, _model: str | None = None) -> Setup:
     return Setup(
         {
             "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
@@ -53,7 +54,7 @@ def _claude(port: int) -> Setup:
     )
 
 
-def _codex(port: int) -> Setup:
+def _codex(port: int, _model: str | None = None) -> Setup:
     config = f"""\
 model = "gpt-5.5"
 model_provider = "here"
@@ -80,7 +81,7 @@ _CODEX_LISTING = (
 )
 
 
-def _gemini(port: int) -> Setup:
+def _gemini(port: int, _model: str | None = None) -> Setup:
     settings = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "privacy": {"usageStatisticsEnabled": False},
@@ -95,7 +96,7 @@ def _gemini(port: int) -> Setup:
     return Setup(variables, {".gemini/settings.json": settings})
 
 
-def _qwen(port: int) -> Setup:
+def _qwen(port: int, _model: str | None = None) -> Setup:
     settings = {
         "security": {"auth": {"selectedType": "openai"}},
         "privacy": {"usageStatisticsEnabled": False},
@@ -110,17 +111,17 @@ def _qwen(port: int) -> Setup:
     return Setup(variables, {".qwen/settings.json": settings})
 
 
-def _opencode(port: int) -> Setup:
-    model = {"name": "claude-sonnet-4-5", "tool_call": True, "limit": ROOM}
+def _opencode(port: int, model: str = "claude-sonnet-4-5") -> Setup:
+    about = {"name": model, "tool_call": True, "limit": ROOM}
     config = {
         "autoupdate": False,
         "share": "disabled",
-        "small_model": "anthropic/claude-sonnet-4-5",
+        "small_model": f"anthropic/{model}",
         "provider": {
             "anthropic": {
                 "npm": "@ai-sdk/anthropic",
                 "options": {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "none"},
-                "models": {"claude-sonnet-4-5": model},
+                "models": {model: about},
             }
         },
         "permission": {"*": "allow"},
@@ -130,20 +131,22 @@ def _opencode(port: int) -> Setup:
     return Setup({**variables, "ANTHROPIC_API_KEY": "none"}, {".config/opencode/opencode.json": config})
 
 
-def _copilot(port: int) -> Setup:
+def _copilot(port: int, model: str = "claude-sonnet-4.5") -> Setup:
+    of_openai = model.startswith("gpt")
     return Setup(
         {
-            "COPILOT_PROVIDER_BASE_URL": f"http://127.0.0.1:{port}",
-            "COPILOT_PROVIDER_TYPE": "anthropic",
+            "COPILOT_PROVIDER_BASE_URL": f"http://127.0.0.1:{port}{'/v1' * of_openai}",
+            "COPILOT_PROVIDER_TYPE": "openai" if of_openai else "anthropic",
+            "COPILOT_PROVIDER_WIRE_API": "responses" if of_openai else "completions",
             "COPILOT_PROVIDER_API_KEY": "none",
             "COPILOT_OFFLINE": "true",
-            "COPILOT_MODEL": "claude-sonnet-4.5",
+            "COPILOT_MODEL": model,
             "COPILOT_AUTO_UPDATE": "false",
         }
     )
 
 
-def _pi(port: int) -> Setup:
+def _pi(port: int, _model: str | None = None) -> Setup:
     model = {
         "id": "claude-sonnet-4-5",
         "name": "claude-sonnet-4-5",
@@ -163,7 +166,7 @@ def _pi(port: int) -> Setup:
     return Setup(variables, {".pi/agent/models.json": {"providers": {"here": provider}}})
 
 
-def _continue(port: int) -> Setup:
+def _continue(port: int, _model: str | None = None) -> Setup:
     model = {
         "name": "here",
         "provider": "anthropic",
@@ -177,8 +180,8 @@ def _continue(port: int) -> Setup:
     return Setup({"CONTINUE_TELEMETRY_ENABLED": "0"}, {".continue/config.yaml": config})
 
 
-def _cline(port: int) -> Setup:
-    reached = ("-k", "none", "-m", "claude-sonnet-4-5", "-b", f"http://127.0.0.1:{port}/v1")
+def _cline(port: int, model: str = "claude-sonnet-4-5") -> Setup:
+    reached = ("-k", "none", "-m", model, "-b", f"http://127.0.0.1:{port}/v1")
     return Setup(
         {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1"},
         first=[("auth", "-p", "openai-compatible", *reached)],

@@ -9,11 +9,8 @@ runs in a sandbox of its own, as those of `cell.py` do.
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -21,28 +18,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from dragoman.apis import APIS
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import ToolError
-from dragoman.model import ReadFile
+from dragoman.model import NativeCall, ReadFile
 from dragoman.model.outcomes import ChangesOutcome, Failure
 from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.dialects.test_edit_rules import edit_call
-from tests.engine.loopback import Turn
 
-from .cell import results, text_of
-from .driven import CLIENTS
+from .asked import STARTED, answered, project_in
 from .install import VERSIONS
-from .sandbox import programs_of, run_inside
-from .server import MARK, Script, served
 
-ROOT = Path(__file__).parents[2]
 SEED = 20261116
 EDITS = 200
 TOGETHER = 25
 """Edits in one turn."""
-_SECONDS = 240
 LINES = (
     "def run(self):",
     "    return value",
@@ -75,16 +66,6 @@ LINES = (
     "}",
     "    }",
 )
-STARTED: dict[str, Callable[[str], Sequence[str]]] = {
-    # Client → options that do a prompt without asking.
-    "claude_code": lambda prompt: ("-p", prompt, "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"),
-    "gemini_cli": lambda prompt: ("-p", prompt, "-m", "gemini-2.5-pro", "--yolo", "--skip-trust"),
-    "qwen_code": lambda prompt: ("-p", prompt, "-m", "qwen3-coder-plus", "--auth-type", "openai", "--yolo"),
-    "opencode": lambda prompt: ("run", "-m", "anthropic/claude-sonnet-4-5", prompt),
-    "copilot": lambda prompt: ("-p", prompt, "--no-auto-update", "--allow-all"),
-    "pi": lambda prompt: ("-p", "--provider", "here", "--model", "claude-sonnet-4-5", "--offline", prompt),
-    "continue": lambda prompt: ("-p", prompt, "--auto"),
-}
 
 
 class Asked(NamedTuple):
@@ -152,80 +133,37 @@ WRONG: Sequence[Callable[[str], str]] = (
 )
 
 
-class Found(msgspec.Struct):
+class Found(NamedTuple):
     """What a client made of the files, and what it told its model."""
 
-    files: list[str | None] = []
-    told: list[str] = []
+    files: Sequence[str | None] = ()
+    told: Sequence[str] = ()
     problem: str = ""
 
 
 def tried(client: str, edits: Sequence[Asked], folder: Path) -> Found:
-    """Runs a client in its sandbox; `folder` is where it may write."""
-    folder.mkdir(parents=True)
-    (folder / "edits.json").write_bytes(msgspec.json.encode(edits))
-    words = ("inside", client, folder, *programs_of(client))
-    found = run_inside("tests.clients.edits", *words, folder=folder, seconds=_SECONDS * 2, type=Found)
-    return found if isinstance(found, Found) else Found(problem=found)
-
-
-def _run(client: str, folder: Path, found: Path, node: Path | None) -> Found:
-    """The inner side."""
-    home, project = folder / "home", folder / "home" / "project"
-    project.mkdir(parents=True)
-    (folder / "tmp").mkdir()
-    edits = msgspec.json.decode((folder / "edits.json").read_bytes(), type=list[Asked])
-    paths = [project / f"f{number}.txt" for number in range(len(edits))]
-    for path, edit in zip(paths, edits, strict=True):
-        path.write_bytes(edit.file.encode())
+    """Edits in a real client; `folder` is where it may write. Each file is read in the turn before it is edited."""
+    paths = [project_in(folder) / f"f{number}.txt" for number in range(len(edits))]
     words = DIALECTS[client].at(VERSIONS[client])
-    turns: list[Turn] = []
+    turns: list[list[NativeCall]] = []
     for start in range(0, len(edits), TOGETHER):
         here = range(start, min(start + TOGETHER, len(edits)))
-        reads = [words.write_call(f"read_{number}", ReadFile(str(paths[number])))[0] for number in here]
-        turns.append(Turn(calls=tuple((native.id, native.name, native.arguments) for native in reads)))
-        natives = [
-            (f"edit_{number}", edit_call(client, str(paths[number]), edit.old, edit.new, everywhere=edit.everywhere))
-            for number, edit in zip(here, edits[start : start + TOGETHER], strict=True)
-        ]
-        turns.append(Turn(calls=tuple((id, native.name, native.arguments) for id, native in natives)))
-    script = Script([*turns, Turn("Done.")])
-    with served(script) as port:
-        setup = CLIENTS[client].setup(port)
-        for name, content in setup.files.items():
-            (home / name).parent.mkdir(parents=True, exist_ok=True)
-            (home / name).write_text(content if isinstance(content, str) else json.dumps(content))
-        path = os.environ["PATH"] if node is None else f"{node.parent}{os.pathsep}{os.environ['PATH']}"
-        environment = {"HOME": str(home), "PATH": path, "TMPDIR": str(folder / "tmp"), "SHELL": "/bin/bash"}
-        argv = [str(found), *STARTED[client](f"Do it. {MARK}")]
-        done = subprocess.run(
-            argv,
-            cwd=project,
-            env={**environment, "TERM": "xterm", "LANG": "C.UTF-8", **setup.environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_SECONDS,
-            check=False,
+        turns.append([words.write_call(f"read_{number}", ReadFile(str(paths[number])))[0] for number in here])
+        turns.append(
+            [
+                replace(
+                    edit_call(client, str(paths[number]), edit.old, edit.new, everywhere=edit.everywhere),
+                    id=f"edit_{number}",
+                )
+                for number, edit in zip(here, edits[start : start + TOGETHER], strict=True)
+            ]
         )
-    if len(script.taken) <= len(turns):
-        said = done.stdout.decode("utf-8", "replace")
-        return Found(problem=f"asked {len(script.taken)} times for {len(turns) + 1} turns:\n{said[-2_000:]}")
-    request = APIS[script.api].read_request(script.taken[len(turns)], model="a-model")
-    told = [text_of(result) for result in results(request.conversation)]
-    return Found(
-        [path.read_bytes().decode() for path in paths],
-        # A turn that reads the files comes before each turn that edits them.
-        [
-            text
-            for start in range(0, 2 * len(edits), 2 * TOGETHER)
-            for text in _second_half(told[start:][: 2 * TOGETHER])
-        ],
-    )
-
-
-def _second_half(told: Sequence[str]) -> Sequence[str]:
-    return told[len(told) // 2 :]
+    files = {path.name: edit.file for path, edit in zip(paths, edits, strict=True)}
+    seen = answered(client, files, turns, folder)
+    if seen.problem:
+        return Found(problem=seen.problem)
+    told = [seen.told.get(f"edit_{number}", "") for number in range(len(edits))]
+    return Found([seen.files.get(path.name) for path in paths], told)
 
 
 class Compared(msgspec.Struct):
@@ -256,6 +194,8 @@ class Told(NamedTuple):
 
     file: str | None
     told: str
+    leaves: bool
+    """Whether the file is as it was because the edit changes nothing in it."""
 
 
 def edit_told(words: Dialect, path: Path, edit: Asked) -> Told:
@@ -273,15 +213,27 @@ def edit_told(words: Dialect, path: Path, edit: Asked) -> Told:
         outcome = Failure(error.kind, str(error), error.details)
     told = words.write_result(call, [outcome]).content
     assert isinstance(told, str)
-    return Told(None if isinstance(outcome, Failure) else workspace.read(name).decode(), told)
+    if isinstance(outcome, Failure):
+        return Told(None, told, leaves=outcome.details.get("reason") == "no_change")
+    after = workspace.read(name).decode()
+    return Told(after, told, leaves=after == edit.file)
 
 
 def said_alike(done: Told, there: str) -> bool:
-    """The same words; of a refusal the client's own sentence, which advice of either may follow."""
+    """The same words; a hint of ours, on lines of its own, may follow those of a refusal."""
     if done.file is not None:
         return done.told == _FUZZY.sub("", there)
-    sentence = re.sub(r"</tool_use_error>\Z", "", done.told.partition("\n")[0])
-    return there.startswith(sentence)
+    if not there:
+        return False
+    before, after = next(((a, b) for a, b in _AROUND if there.startswith(a) and there.endswith(b)), ("", ""))
+    said = there.removeprefix(before).removesuffix(after)
+    ours = done.told.removeprefix(before).removesuffix(after)
+    return ours == said or ours.startswith(f"{said}{_HINT[before]}")
+
+
+_AROUND = (("<tool_use_error>", "</tool_use_error>"), ("{", '","success":false}'))
+_HINT = {"": "\n", "<tool_use_error>": "\n", "{": "\\n"}
+"""What comes before a hint, in plain words and in JSON."""
 
 
 REFUSING_MORE = frozenset({"copilot"})
@@ -295,18 +247,19 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
     if found.problem:
         return Compared(other=[found.problem])
     words, seen = DIALECTS[client].at(VERSIONS[client]), Compared()
-    project = folder / "home" / "project"
+    project = project_in(folder)
     for number, (edit, file, told) in enumerate(zip(edits, found.files, found.told, strict=True)):
         done = edit_told(words, project / f"f{number}.txt", edit)
         ours = done.file
         seen.changed += file != edit.file
         if (edit.file if ours is None else ours) == file:
-            if ours is None or file != edit.file:
-                seen.told += 1
-                if said_alike(done, _REMINDERS.sub("", told)):
-                    seen.texts += 1
-                else:
-                    seen.otherwise.append(f"{number}: {edit}\n  there {told!r}\n  here  {done.told!r}")
+            if done.leaves and edit.old != edit.new:
+                continue  # said to change nothing, whatever the client says (docs/decisions/edit-rules.md)
+            seen.told += 1
+            if said_alike(done, _REMINDERS.sub("", told)):
+                seen.texts += 1
+            else:
+                seen.otherwise.append(f"{number}: {edit}\n  there {told!r}\n  here  {done.told!r}")
             continue
         if ours is None and client in REFUSING_MORE:
             seen.refused += 1
@@ -339,9 +292,4 @@ def main(wanted: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["inside"]:
-        client, place, found, node = sys.argv[2:]
-        outcome = _run(client, Path(place), Path(found), Path(node) if node else None)
-        sys.stdout.buffer.write(msgspec.json.encode(outcome) + b"\n")
-    else:
-        sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,9 +50,9 @@ from dragoman.model.events import ClientNoted, ToolCalled
 from dragoman.serve.hook import client_named, targets_of
 from tests.engine.loopback import Raw, Turn
 
+from .asked import STARTED, options
 from .cell import results, text_of
 from .driven import CLIENTS, Setup
-from .edits import STARTED
 from .install import HOOKED, VERSIONS
 from .sandbox import programs_of, run_inside
 from .server import MARK, Script, served
@@ -73,7 +74,7 @@ policy.rules = [
 ]
 """
 OPTIONS: dict[str, Callable[[str], Sequence[str]]] = {
-    **STARTED,
+    **{client: partial(options, client) for client in STARTED if client != "cline"},
     "codex": lambda prompt: ("exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt),
     "cline": lambda prompt: (
         *("--json", "--auto-approve", "true", "-P", "openai-compatible", "-m", "claude-sonnet-4-5", prompt),

@@ -21,8 +21,9 @@ from dragoman.errors import ToolError
 from dragoman.model import outcomes as out
 from dragoman.model.calls import NativeCall
 from dragoman.tools.workspace.memory import MemoryWorkspace
-from tests.clients import edits
+from tests.clients import edits, patches as random_patches
 from tests.clients.install import EARLIER, VERSIONS, program
+from tests.clients.patches import Patch, files_of, patch_for, whole
 from tests.conformance.conftest import AGREEMENT
 from tests.dialects.test_edit_rules import edited
 
@@ -104,17 +105,33 @@ def test_every_edit_that_was_run_in_a_client_does_the_same_here(
 # ── random edits, in the real clients ────────────────────────────────────────
 
 
-@pytest.mark.parametrize("client", ["claude_code", "gemini_cli", "qwen_code", "opencode"])
-def test_random_edits_leave_the_files_that_the_real_client_leaves(
+@pytest.mark.parametrize("client", edits.STARTED)
+def test_random_edits_leave_the_files_and_the_words_of_the_real_client(
     client: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     seen = edits.compared(client, edits.SEED, edits.EDITS, tmp_path / "run")
     record_property(AGREEMENT, edits.summary(client, edits.SEED, edits.EDITS, seen))
     assert seen.other == []
+    # What Copilot finds as a part of a line, and is refused here, it may have found in several places.
+    assert len(seen.otherwise) <= (edits.EDITS * 0.03 if client in edits.REFUSING_MORE else 0), seen.otherwise
     assert seen.changed > edits.EDITS * 0.3
-    # Where lines repeat, two ways of comparing find another place for the same change: other lines are shown then.
-    if client != "opencode":  # its refusals are in our words: docs/decisions/edit-rules.md
-        assert seen.texts >= seen.told * 0.97, seen.otherwise
+    assert seen.told > edits.EDITS * 0.9
+
+
+REFUSED_HERE = re.compile(r'expected "@@" before|after the end of the file|has no lines|nothing is changed')
+"""What opencode (1.18.33) passes over without a word, and is refused here (docs/decisions/edit-rules.md)."""
+
+
+@pytest.mark.parametrize("client", ["opencode", "cline"])
+def test_random_patches_leave_the_files_and_the_words_of_the_real_client(
+    client: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    seen = random_patches.compared(client, random_patches.SEED, random_patches.PATCHES, tmp_path / "run")
+    record_property(AGREEMENT, random_patches.summary(client, random_patches.SEED, random_patches.PATCHES, seen))
+    assert seen.other == []
+    assert seen.otherwise == []
+    assert [one for one in seen.refused if client != "opencode" or not REFUSED_HERE.search(one)] == []
+    assert seen.told > random_patches.PATCHES * 0.4
 
 
 # ── random patches, with the real program ────────────────────────────────────
@@ -123,85 +140,6 @@ SEED = 20261116
 PATCHES = 10_000
 TOGETHER = 20
 """Files in one patch, where all of them are expected to be changed."""
-LINES = (
-    "a",
-    "b",
-    "c",
-    "a ",
-    " a",
-    "  b",
-    "",
-    "x — y",
-    "x - y",
-    "“q”",
-    '"q"',
-    "\u00a0a",
-    "same",
-    "def f():",
-    "    go",
-    "z;",
-)
-
-
-class Patch(NamedTuple):
-    """A file, a section of a patch that is about it, and the file that is there already where it is moved to."""
-
-    text: str
-    section: tuple[str, ...]
-    taken: str | None
-
-
-def _patch(chance: random.Random, name: str) -> Patch:
-    lines = [chance.choice(LINES) for _ in range(chance.randrange(8))]
-    end = chance.choices(("\n", "\r\n", "\r", ""), (70, 12, 6, 12))[0]
-    text = "".join(line + (end or chance.choice(("\n", "\r\n", "\r"))) for line in lines)
-    if chance.random() < 0.25:
-        text = text.rstrip("\r\n")
-    if chance.random() < 0.03:
-        text = f"\ufeff{text}"
-    kind = chance.random()
-    if kind < 0.02:
-        return Patch(text, (f"*** Add File: {name}", *(f"+{chance.choice(LINES)}" for _ in range(2))), None)
-    if kind < 0.03:
-        return Patch(text, (f"*** Delete File: {name}",), None)
-    section = [f"*** Update File: {name}"]
-    moved = chance.random() < 0.05
-    if moved:
-        section.append(f"*** Move to: {name}.moved")
-    for number in range(chance.choices((1, 2, 3), (70, 22, 8))[0]):
-        section += _hunk(chance, lines, first=number == 0)
-    return Patch(text, tuple(section), "taken\n" if moved and chance.random() < 0.5 else None)
-
-
-def _hunk(chance: random.Random, lines: Sequence[str], *, first: bool) -> list[str]:
-    hunk: list[str] = []
-    if not first or chance.random() < 0.75:
-        near = chance.choice(lines) if lines and chance.random() < 0.85 else chance.choice(LINES)
-        hunk.append("@@" if chance.random() < 0.75 else f"@@ {near}")
-    if chance.random() < 0.02:
-        hunk.append("@@")
-    start = chance.randrange(len(lines)) if lines else 0
-    shown = lines[start : start + chance.randrange(4)] if chance.random() < 0.93 else [chance.choice(LINES)]
-    for line in shown:
-        written = line.strip() if chance.random() < 0.08 else f"{line} " if chance.random() < 0.04 else line
-        kind = chance.random()
-        if kind < 0.45:
-            hunk.append(f" {written}" if written or chance.random() < 0.7 else "")
-        else:
-            hunk.append(f"-{written}")
-            if kind > 0.7:
-                hunk.append(f"+{chance.choice(LINES)}")
-        if chance.random() < 0.15:
-            hunk.append(f"+{chance.choice(LINES)}")
-    if chance.random() < 0.4 or not shown:
-        hunk.append(f"+{chance.choice(LINES)}")
-    if chance.random() < 0.1:
-        hunk.append("*** End of File")
-    return hunk
-
-
-def _whole(sections: Sequence[Sequence[str]]) -> str:
-    return "\n".join(["*** Begin Patch", *(line for section in sections for line in section), "*** End Patch"])
 
 
 class Done(NamedTuple):
@@ -238,15 +176,11 @@ def _there(apply_patch: Path, patch: str, files: Mapping[str, str]) -> Done | No
         return Done({path.name: path.read_bytes() for path in folder.iterdir()}, done.stdout.decode())
 
 
-def _files(name: str, patch: Patch) -> dict[str, str]:
-    return {name: patch.text} | ({f"{name}.moved": patch.taken} if patch.taken is not None else {})
-
-
-def _begins_blank(patch: Patch) -> bool:
-    """Whether lines without text stand before the first `@@`: Codex up to 0.128.0 leaves those out, and here they are
-    part of the hunk (docs/decisions/edit-rules.md)."""
-    first = next((line for line in patch.section[1:] if not line.startswith("*** Move")), "@@")
-    return not first.strip()
+def _is_blank(patch: Patch) -> bool:
+    """Whether nothing but lines without text is said of a file: Codex up to 0.128.0 refuses that, and here they are
+    read as since (docs/decisions/edit-rules.md)."""
+    said = [line for line in patch.section[1:] if not line.startswith("*** Move")]
+    return bool(said) and not any(line.strip() for line in said)
 
 
 @pytest.mark.parametrize(
@@ -258,19 +192,17 @@ def test_random_patches_do_what_they_do_with_the_real_codex(
 ) -> None:
     apply_patch = tmp_path / "apply_patch"  # real Codex is `apply_patch` when it is called so
     apply_patch.symlink_to(program(client))
-    made = (_patch(random.Random(SEED * 1_000_000 + number), f"f{number}") for number in range(count))
-    patches = {
-        f"f{number}": patch for number, patch in enumerate(made) if client == "codex" or not _begins_blank(patch)
-    }
-    ours = {name: _here(_whole([patch.section]), _files(name, patch), version) for name, patch in patches.items()}
+    made = (patch_for(random.Random(SEED * 1_000_000 + number), f"f{number}") for number in range(count))
+    patches = {f"f{number}": patch for number, patch in enumerate(made) if client == "codex" or not _is_blank(patch)}
+    ours = {name: _here(whole([patch.section]), files_of(name, patch), version) for name, patch in patches.items()}
     accepted = [name for name, done in ours.items() if done is not None]
     groups = [accepted[start : start + TOGETHER] for start in range(0, len(accepted), TOGETHER)]
     groups += [[name] for name, done in ours.items() if done is None]
 
     def compare(names: Sequence[str]) -> list[tuple[str, Done | None]]:
         """Those of a group that come out otherwise."""
-        files = {file: text for name in names for file, text in _files(name, patches[name]).items()}
-        there = _there(apply_patch, _whole([patches[name].section for name in names]), files)
+        files = {file: text for name in names for file, text in files_of(name, patches[name]).items()}
+        there = _there(apply_patch, whole([patches[name].section for name in names]), files)
         if len(names) == 1:
             return [] if there == ours[names[0]] else [(names[0], there)]
         expected = {file: data for name in names if (done := ours[name]) for file, data in done.files.items()}

@@ -14,7 +14,7 @@ from .base import Value
 Fold = Literal[
     "right_trim", "trim", "trim_whole", "spaces", "no_spaces", "no_blank_lines", "dedent", "quotes", "typography",
     "typography_ellipsis", "typography_nfc", "nfkc", "case", "escapes", "quote_escapes", "unicode_escapes",
-    "upper_unicode_escapes", "line_end_semicolon",
+    "upper_unicode_escapes", "line_end_semicolon", "byte_order_mark",
 ]  # fmt: skip
 """What is overlooked when two texts are compared.
 
@@ -25,7 +25,7 @@ and spaces (`typography_ellipsis` of fewer of them, and of an ellipsis; `typogra
 and how one character is put together); `nfkc` forms of one character; `case` upper and lower case; `escapes`
 backslashes before quotes and letters (`\\n`, `\\"`), `quote_escapes` those before quotes alone, in the file too;
 `unicode_escapes` and `upper_unicode_escapes` that the file writes characters beyond ASCII as `\\u00e9` or `\\u00E9`;
-`line_end_semicolon` a semicolon that ends a line.
+`line_end_semicolon` a semicolon that ends a line; `byte_order_mark` one that begins the text.
 """
 
 Unit = Literal["text", "lines", "parts", "block", "words", "tokens", "anchors", "similar"]

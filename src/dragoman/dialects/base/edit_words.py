@@ -24,6 +24,7 @@ _OVERLOOKED: Final[dict[Fold, str]] = {
     "quote_escapes": "backslashes before quotes",
     "unicode_escapes": r"that the file has `\u00e9` for a character",
     "upper_unicode_escapes": r"that the file has `\u00E9` for it",
+    "byte_order_mark": "a byte order mark",
     "line_end_semicolon": "a semicolon at the end of a line",
 }
 _WRITTEN: Final = {

@@ -32,7 +32,7 @@ PATCHING_RULES = EditRules(
         passes=(
             ("typography_nfc", "quote_escapes"),
             ("right_trim", "typography_nfc", "quote_escapes"),
-            ("trim", "typography_nfc", "quote_escapes"),
+            ("trim", "byte_order_mark", "typography_nfc", "quote_escapes"),
         ),
         similarity=0.66,
         empty_last="kept",

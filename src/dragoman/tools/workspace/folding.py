@@ -87,6 +87,7 @@ _BLANKS_AT_ENDS = re.compile(r"[^\S\n]+(?=\n|\Z)")
 _BLANKS_AROUND = re.compile(r"(?:^[^\S\n]+|[^\S\n]+(?=\n|\Z))", re.MULTILINE)
 _SPACE = re.compile(r"\s+")
 _BLANK_LINE = re.compile(r"^[^\S\n]*\n", re.MULTILINE)
+_MARK = re.compile(r"\A\ufeff")
 _SEMICOLON = re.compile(r";(?=[^\S\n]*(?:\n|\Z))")
 
 
@@ -176,6 +177,7 @@ _FOLDS: Final[dict[Fold, Callable[[Folded], Folded]]] = {
     "escapes": lambda given: given,
     "unicode_escapes": lambda given: given,
     "upper_unicode_escapes": lambda given: given,
+    "byte_order_mark": lambda given: given.without(_MARK),
     "line_end_semicolon": lambda given: given.without(_SEMICOLON),
 }
 

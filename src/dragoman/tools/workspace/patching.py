@@ -150,12 +150,10 @@ class _Task:
         if self.rules.missing_anchors == "refuse":
             return _found(self.lines, [anchor], cursor, self.rules)
         # Cline looks for the first line that is the anchor, trimmed or not (3.0.65).
-        folds = self.rules.passes[0]
-        wanted = folded_text(anchor.strip(), folds)
+        strict, loose = self.rules.passes[0], self.rules.passes[-1]
+        wanted = folded_text(anchor.strip(), strict)
         rest = enumerate(self.lines[cursor:], cursor)
-        return next(
-            (at for at, line in rest if wanted in (folded_text(line, folds), folded_text(line.strip(), folds))), None
-        )
+        return next((at for at, one in rest if wanted in (folded_text(one, strict), folded_text(one, loose))), None)
 
     def _insertion(self, new: list[str], cursor: int) -> _Change:
         to_end = self.rules.insert == "end" or (self.rules.insert == "anchor" and not self.anchors)
