@@ -28,6 +28,7 @@ OURS = {
     "dialects/base/template_code.py": (1, "the words of a template, escaped, between patterns of ours"),
     "dialects/base/default_words.py": (4, "constants and words of the dialect's own source"),
     "engine/offer.py": (2, "the name pattern of an API, a constant of its limits"),
+    "engine/shell_reach/programs.py": (1, "constants, one for each mark around a substitution of sed"),
     "engine/history/replaying.py": (1, "a folder, escaped, between constants"),
     "logs/formats/parts/cline_task.py": (1, "our own tag names"),
     "logs/redaction/masking.py": (4, "constants, and secrets, escaped"),
