@@ -294,6 +294,81 @@ async def test_a_call_that_is_put_off_is_answered_later_in_the_first_conversatio
     assert (user.here / "a.txt").read_text() == "x"
 
 
+HEAD = "model: openai-chat:{name}\ndialect: plain\n"
+
+
+def prepared_tree(user: User) -> Path:
+    """A boss who starts two others: one writes, which needs a yes, and one reads."""
+    tools = {"boss": "[spawn_agent, read_file, write_file]", "writer": "[write_file]", "reader": "[read_file]"}
+    for name, named in tools.items():
+        more = HEAD.format(name=name) + f"tools: {named}\n"
+        user.write(user.here / "agents" / f"{name}.md", PLAIN.format(name=name, more=more))
+    user.write(user.here / "notes.txt", "tea")
+    return user.here / "agents" / "boss.md"
+
+
+def played(body: dict[str, Any]) -> Turn:
+    results = [str(one["content"]) for one in body["messages"] if one["role"] == "tool"]
+    if results:
+        return Turn(f"{body['model']}: {' | '.join(results)}")
+    return {
+        "boss": Turn(
+            calls=tuple(
+                (f"c{name}", "spawn_agent", {"agent": name, "prompt": "Go", "background": False})
+                for name in ("writer", "reader")
+            )
+        ),
+        "writer": Turn(calls=(("c1", "vfs_write", {"path": "a.txt", "content": "x"}),)),
+        "reader": Turn(calls=(("c1", "vfs_read", {"path": "notes.txt"}),)),
+    }[body["model"]]
+
+
+async def test_a_tree_waits_and_is_resumed_as_one(user: User) -> None:
+    path = prepared_tree(user)
+    async with loopback(*[played] * 20) as server:
+        waiting = await runs(user, server, "--agent", str(path), "--ask", "Go")
+        assert waiting.code == 8, waiting.err
+        assert "These calls wait for your approval:\n  c1  write a.txt" in waiting.err
+        assert "reader-2 completed" in waiting.err  # it went on
+        asked = [one.body["model"] for one in server.requests]
+        again = await runs(user, server, "--resume", "last", "--ask")
+        assert (again.code, len(server.requests)) == (8, len(asked))
+        answer = await runs(user, server, "--resume", "last", "--approve", "all")
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("boss: ")
+    assert "tea" in answer.out
+    assert (user.here / "a.txt").read_text() == "x"
+    assert [one.body["model"] for one in server.requests][len(asked) :] == ["writer", "boss"]
+    finished = await runs(user, server, "--resume", "last")
+    assert (finished.code, "This run is complete" in finished.err) == (2, True)
+    wrong = await runs(user, server, "--resume", "last", "--agent", str(path))
+    assert (wrong.code, "A run that is resumed keeps its agent" in wrong.err) == (2, True)
+
+
+@pytest.mark.slow
+async def test_a_tree_of_the_queue_waits_for_an_answer_and_continues(user: User) -> None:
+    path = prepared_tree(user)
+
+    async def types(server: Loopback, *words: str) -> Answer:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("OPENAI_BASE_URL", server.url)
+            patch.setenv("OPENAI_API_KEY", "sk-0123456789")
+            return await asyncio.to_thread(user.types, *words)
+
+    async with loopback(*[played] * 20) as server:
+        id = user.types("queue", "add", "Go").out.strip()
+        work = ("worker", "--until-empty", "--", "--agent", str(path))
+        assert (await types(server, *work)).code == 0
+        shown = user.types("queue", "show", id, "--json").json
+        assert (shown["state"], [call["summary"] for call in shown["calls"]]) == ("waiting", ["write a.txt"]), shown
+        assert user.types("approve", id).code == 0
+        assert (await types(server, *work)).code == 0
+        shown = user.types("queue", "show", id, "--json").json
+    assert shown["state"] == "done", shown
+    assert (user.here / "a.txt").read_text() == "x"
+    assert [one.body["model"] for one in server.requests].count("reader") == 2  # it was not done again
+
+
 async def test_on_a_terminal_the_question_says_which_agent_asks(user: User) -> None:
     more = "model: openai-chat:m\ndialect: plain\ntools: [write_file]\n"
     path = user.write(user.here / "one.md", PLAIN.format(name="one", more=more))

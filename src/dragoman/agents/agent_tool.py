@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import msgspec
 
@@ -14,12 +14,14 @@ from dragoman.errors import ConfigError, DefinitionError, DragomanError, ToolErr
 from dragoman.model import AgentReport, AgentsOutcome, JsonOutcome, Kind, TextOutcome, operations as op
 from dragoman.schema import problems_against
 from dragoman.tools import AgentInfo, Context, Tool
+from dragoman.tools.running import Postponed
 
 from .agent import Agent, AgentLimits, CustomTool
 from .template import prompt_of
 
 if TYPE_CHECKING:
     from dragoman.engine import Engine
+    from dragoman.model.outcomes import AgentStatus
 
     from .tree import Activation, Live
 
@@ -65,6 +67,7 @@ class Starter(Protocol):
         repairs: int = 0,
         priority: int = 1,
         resumes: Live | None = None,
+        parks: bool = True,
     ) -> Live: ...
 
     def live(self, id: str) -> Live | None: ...
@@ -89,7 +92,7 @@ def agent_tools(kernel: Starter, live: Live) -> list[Tool]:
         timed_out = False
         if wanted.block is not False:
             seconds = None if wanted.timeout_ms is None else wanted.timeout_ms / 1000
-            timed_out = not await _waited(live, children, seconds, every=bool(wanted.agents))
+            timed_out = not await _waited(live, children, seconds, context.call_id, every=bool(wanted.agents))
         live.heard_of |= {child.id for child in children if child.ended is not None}
         said = [AgentReport(status="unknown", text=words) for words in live.inbox]
         live.inbox.clear()
@@ -135,7 +138,7 @@ def agent_tools(kernel: Starter, live: Live) -> list[Tool]:
     silent = ("summary", "interrupt", "notify_when_idle")
     return [
         Tool.from_operation(op.SpawnAgent, spawn, timeout=_NO_END, ignored=(*_PASSED_OVER, *nearly), listed=roster),
-        Tool.from_operation(op.WaitForAgent, wait, timeout=_NO_END, ignored=("since_turn",)),
+        Tool.from_operation(op.WaitForAgent, wait, timeout=_NO_END, ignored=("since_turn",), repeatable=True),
         Tool.from_operation(op.StopAgent, stop),
         Tool.from_operation(op.SignalParent, signal),
         Tool.from_operation(op.MessageAgent, message, ignored=silent),
@@ -156,21 +159,24 @@ class Host:
         return AgentInfo(live.agent.name, live.id, parent, live.depth, live.left(self._kernel.prices))
 
     async def spawn(self, wanted: op.SpawnAgent, call_id: str | None, *, background: bool) -> AgentReport:
-        return await _spawned(self._kernel, self._live, wanted, call_id, awaited=not background)
+        # What started it is a function, which could not be continued in another process: so neither can it.
+        return await _spawned(self._kernel, self._live, wanted, call_id, awaited=not background, parks=False)
 
 
 # ── starting ─────────────────────────────────────────────────────────────────
 
 
 async def _spawned(
-    kernel: Starter, live: Live, wanted: op.SpawnAgent, call_id: str | None, *, awaited: bool
+    kernel: Starter, live: Live, wanted: op.SpawnAgent, call_id: str | None, *, awaited: bool, parks: bool = True
 ) -> AgentReport:
     """Starts an agent below another, and waits for its end where somebody does."""
-    agent, lent = _agent_for(kernel, live, wanted)
-    priority = _AWAITED if awaited else _BESIDE
-    child = kernel.admit(live, agent, wanted.prompt, call_id=call_id, lent=lent, priority=priority)
+    child = live.attached.pop(call_id or "", None)
+    if child is None:
+        agent, lent = agent_for(kernel, live, wanted)
+        priority = _AWAITED if awaited else _BESIDE
+        child = kernel.admit(live, agent, wanted.prompt, call_id=call_id, lent=lent, priority=priority, parks=parks)
     if awaited:
-        await _ended(kernel, live, child)
+        await _ended(kernel, live, child, call_id)
     return _state(child)
 
 
@@ -207,11 +213,10 @@ def _listed(one: Live, live: Live) -> AgentReport:
         relation = "started by this agent"
     else:
         relation = f"started by {one.parent.id}" if one.parent is not None else ""
-    status = "running" if one.ended is None else one.ended.status
-    return AgentReport(one.id, status, agent=one.agent.name, description=relation or None)
+    return AgentReport(one.id, _status(one), agent=one.agent.name, description=relation or None)
 
 
-def _agent_for(kernel: Starter, live: Live, wanted: op.SpawnAgent) -> tuple[Agent, bool]:
+def agent_for(kernel: Starter, live: Live, wanted: op.SpawnAgent) -> tuple[Agent, bool]:
     """The agent to start, one that is there or one made of instructions; and whether its tools are lent to it."""
     if wanted.continues is not None:
         raise ToolError(
@@ -285,23 +290,33 @@ def _child(kernel: Starter, live: Live, id: str) -> Live:
 # ── waiting ──────────────────────────────────────────────────────────────────
 
 
-async def _ended(kernel: Starter, live: Live, child: Live) -> Activation:
-    """Waits for a child that nobody else waits for: who gives up waiting ends it."""
+async def _ended(kernel: Starter, live: Live, child: Live, call_id: str | None) -> Activation:
+    """Waits for a child that nobody else waits for: who gives up waiting ends it.
+
+    Where the child waits for an answer of a person, so does the call that waits for it.
+    """
     live.give_place()
     try:
         await child.finished.wait()
     except asyncio.CancelledError:
         kernel.cancel(child.id)
         raise
+    if child.ended is None:
+        _postpone(live, call_id)
     live.heard_of.add(child.id)
     assert child.ended is not None
     return child.ended
 
 
-async def _waited(live: Live, children: list[Live], seconds: float | None, *, every: bool) -> bool:
+def _postpone(live: Live, call_id: str | None) -> NoReturn:
+    live.postponed.add(call_id or "")
+    raise Postponed
+
+
+async def _waited(live: Live, children: list[Live], seconds: float | None, call_id: str | None, *, every: bool) -> bool:
     """Waits for these children to end, `every` one or any, or for one of them to say something.
 
-    False when the time was over first.
+    False when the time was over first. Where all that have not ended wait for an answer of a person, so does this call.
     """
 
     def enough() -> bool:
@@ -315,6 +330,8 @@ async def _waited(live: Live, children: list[Live], seconds: float | None, *, ev
     try:
         async with asyncio.timeout(seconds):
             while not enough():
+                if all(child.parked for child in children if child.ended is None):
+                    _postpone(live, call_id)
                 live.news.clear()
                 await live.news.wait()
     except TimeoutError:
@@ -322,12 +339,16 @@ async def _waited(live: Live, children: list[Live], seconds: float | None, *, ev
     return True
 
 
+def _status(one: Live) -> AgentStatus:
+    return "running" if one.ended is None or one.ended.status == "waiting" else one.ended.status
+
+
 def _state(child: Live) -> AgentReport:
     ended = child.ended
     if ended is None:
         return AgentReport(child.id, "running", agent=child.agent.name)
     said = ended.text if ended.status == "completed" else ended.error
-    return AgentReport(child.id, ended.status, said or None, agent=child.agent.name)
+    return AgentReport(child.id, _status(child), said or None, agent=child.agent.name)
 
 
 # ── custom tools ─────────────────────────────────────────────────────────────
@@ -337,28 +358,36 @@ def custom_tool(kernel: Starter, live: Live, tool: CustomTool) -> Tool:
     """A tool of an agent's own: its call is a sub-agent that is given the rendered prompt; its answer is checked."""
 
     async def run(arguments: Mapping[str, Any], context: Context) -> Any:
-        agent = Agent(
-            name=f"{live.agent.name}/{tool.name}",
-            description=tool.description,
-            project_instructions=live.agent.project_instructions,
-            model=tool.model or live.model,
-            dialect=live.agent.dialect if tool.model is None else None,
-            tools=live.agent.tools,
-            policy=live.agent.policy,
-            limits=tool.limits or msgspec.structs.replace(live.limits, timeout=None),
-        )
+        child = live.attached.pop(context.call_id or "", None)
+        if child is not None:
+            return _given(tool, await _ended(kernel, live, child, context.call_id))
+        agent = custom_agent(live, tool)
         words = prompt_of(tool, arguments)
         if tool.result_schema is not None:
             schema = msgspec.json.encode(tool.result_schema).decode()
             words = f"{words}\n\nAnswer with one JSON value and nothing else. It must fit this JSON Schema:\n{schema}"
-        check = _check(tool)
+        check = check_of(tool)
         child = kernel.admit(live, agent, words, call_id=context.call_id, check=check, repairs=tool.repairs)
-        return _given(tool, await _ended(kernel, live, child))
+        return _given(tool, await _ended(kernel, live, child, context.call_id))
 
     return Tool(tool.name, tool.description, tool.parameters, run, timeout=_NO_END, kind=Kind.AGENT)
 
 
-def _check(tool: CustomTool) -> Callable[[str], list[str]] | None:
+def custom_agent(live: Live, tool: CustomTool) -> Agent:
+    """The agent that does the work of a custom tool."""
+    return Agent(
+        name=f"{live.agent.name}/{tool.name}",
+        description=tool.description,
+        project_instructions=live.agent.project_instructions,
+        model=tool.model or live.model,
+        dialect=live.agent.dialect if tool.model is None else None,
+        tools=live.agent.tools,
+        policy=live.agent.policy,
+        limits=tool.limits or msgspec.structs.replace(live.limits, timeout=None),
+    )
+
+
+def check_of(tool: CustomTool) -> Callable[[str], list[str]] | None:
     """What finds fault with an answer; `None` when any text will do."""
     schema = tool.result_schema
     if schema is None:

@@ -1,7 +1,9 @@
 """Agents at work: a tree of activations under limits that count every way to start one.
 
-Rules: an activation ends exactly once, as completed, failed, cancelled or limited. Whatever starts an agent goes
-through `admit`, which decides without waiting: no interleaving passes a limit. A parent that waits for a child holds no
+Rules: an activation ends exactly once, as completed, failed, cancelled or limited. One whose call needs an answer that
+comes later is parked, and so is one that has nothing left but to wait for it; all others go on. The run waits when the
+first agent is parked, and goes on from its record with all of them. Whatever starts an agent goes through `admit`,
+which decides without waiting: no interleaving passes a limit. A parent that waits for a child holds no
 place to work, so waiting never blocks the ones waited for. What a child may do is never more than what its parent may.
 """
 
@@ -11,11 +13,9 @@ import asyncio
 import datetime
 import functools
 import logging
-import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,6 +24,7 @@ from msgspec import UNSET
 from dragoman.config import Sandbox
 from dragoman.dialects import provider_tool
 from dragoman.engine import (
+    Answer,
     Approvals,
     Approver,
     Engine,
@@ -51,10 +52,14 @@ from dragoman.registry import DIALECTS, TOOLS
 from dragoman.tools import Context, ProviderTool, Shell, Tool, Toolset, Web, Workspace, standard_context
 
 from .agent import Agent, AgentLimits
+from .agent_names import agents_by_name, bare_name, short_hash, stem_of
 from .agent_tool import Host, agent_tools, custom_tool
+from .endings import Parked, answer_of, complaint_about, out_of_turns, report_of
 from .frontmatter_text import LARGEST_FILE
 from .policies import policy_for
 from .profiles import with_profile
+from .recorded import Earlier, Recorded
+from .restoring import restore
 from .sandboxes import sandbox_for
 from .tree import Activation, Live, Status, stricter
 
@@ -63,6 +68,7 @@ if TYPE_CHECKING:
     from dragoman.engine import RunResult
 
 _CANCELLED = "it was cancelled"
+
 
 Engines = Callable[[str], tuple[Engine, str]]
 """Gives, for a model as an agent names it, the engine and the name to ask it by. The kernel closes the engine."""
@@ -118,7 +124,7 @@ class Kernel:
         seed: int | None = None,
     ) -> None:
         self._configuration = given = settings_for(configuration, profile, wanted=engines is None)
-        self.agents = _by_name(with_profile(agent, given) for agent in agents)
+        self.agents = agents_by_name(with_profile(agent, given) for agent in agents)
         self._strangers = {agent.name: with_profile(agent, given) for agent in strangers}
         self.workspace = workspace
         self._instructions = instructions
@@ -152,6 +158,7 @@ class Kernel:
         """Agents that an agent made, for this run only."""
         self._given: dict[str, Live] = {}
         """Digest of agent and input → the activation that was given it."""
+        self._answers: Mapping[str, Answer] = {}
         self._asking = asyncio.Lock()
         self._approvals = Approvals()
         self._events = 0
@@ -159,8 +166,22 @@ class Kernel:
 
     # ── running ────────────────────────────────────────────────────────────
 
-    async def run(self, agent: Agent | str, input: str, *, run_id: str | None = None) -> Activation:
-        """Runs an agent, and every agent it starts, to completion. Cancelling it cancels all of them."""
+    async def run(
+        self,
+        agent: Agent | str,
+        input: str,
+        *,
+        run_id: str | None = None,
+        recorded: Sequence[ev.AnyEvent] = (),
+        answers: Mapping[str, Answer] | None = None,
+    ) -> Activation:
+        """Runs an agent, and every agent it starts, to completion. Cancelling it cancels all of them.
+
+        With an approver that puts answers off, it may come to an end as `waiting` (see `waiting`). `recorded` are the
+        events of a run that waited or was interrupted: it goes on, with every agent that had not ended; an `input` is
+        said to the first of them then. It is its task if it had none yet, and else may be empty. `answers` decide calls
+        that waited, by digest.
+        """
         if self.root is not None and self.root.ended is None:
             raise ConfigError("this kernel runs an agent already: wait for its end, or make another kernel")
         agent = agent if isinstance(agent, str) else with_profile(agent, self._configuration)
@@ -175,17 +196,35 @@ class Kernel:
         self._made.clear()
         self._asking = asyncio.Lock()
         limits = chosen.limits if self.limits is None else stricter(self.limits, chosen.limits)
-        root = Live(self._id, chosen, input, None, limits)
+        self._answers = answers or {}
+        record = Recorded(recorded, anew=bool(input)) if recorded else None
+        root = Live(self._id, chosen, input or ("" if record is None else record.task), None, limits)
         self._prepare(root, self.policy)
-        self.root = self._live[root.id] = self._given[_digest(chosen, input)] = root
+        self.root = self._live[root.id] = self._given[_digest(chosen, root.input)] = root
+        before = await self._restored(root, record, input) if record is not None else []
         try:
-            self._begin(root)
+            for live in (*before, root):
+                self._begin(live)
             await root.finished.wait()
         finally:
             await self._stop([root])
             await self._close()
-        assert root.ended is not None
-        return root.ended
+        return root.stop("waiting") if root.ended is None else root.ended
+
+    async def _restored(self, root: Live, record: Recorded, words: str) -> list[Live]:
+        """Those of a recorded tree that are to go on below its root."""
+        self._events = record.count
+        try:
+            return restore(self, root, record, words)
+        except BaseException:
+            await self._close()
+            raise
+
+    @property
+    def waiting(self) -> tuple[Call, ...]:
+        """Every call of an agent that waits for an answer; what waits for such an agent is not among them."""
+        lives = [one for one in self._live.values() if one.ended is None]
+        return tuple(call for one in lives for call in one.waiting if call.id not in one.postponed)
 
     async def _close(self) -> None:
         """Closes every engine, also when one of them does not let itself be closed."""
@@ -221,7 +260,7 @@ class Kernel:
 
     def _stem(self, name: str) -> str:
         """The file that a name means: one that is there may be called whatever its folder holds."""
-        bare = _bare(name)
+        bare = bare_name(name)
         return bare if bare in self._files() else stem_of(name)
 
     def is_given(self, agent: Agent) -> bool:
@@ -317,6 +356,7 @@ class Kernel:
         repairs: int = 0,
         priority: int = 1,
         resumes: Live | None = None,
+        parks: bool = True,
     ) -> Live:
         """Starts an agent below another. Every start goes through here. Raises `ToolError` if a limit is reached.
 
@@ -338,7 +378,7 @@ class Kernel:
                 details={"loop": before.id},
             )
         id = f"{agent.name.replace('/', '-')}-{len(self._live)}"
-        live = Live(id, agent, input, parent, agent.limits, lent=lent, priority=priority)
+        live = Live(id, agent, input, parent, agent.limits, lent=lent, parks=parks, priority=priority)
         live.check, live.repairs = check, repairs
         if resumes is not None:
             live.conversation, live.model = resumes.conversation, resumes.model
@@ -357,6 +397,15 @@ class Kernel:
         self._begin(live)
         return live
 
+    def readmit(self, live: Live) -> None:
+        """Makes one that an earlier process had started a part of the tree again."""
+        assert live.parent is not None
+        self._prepare(live, live.parent.policy)
+        live.parent.children.append(live)
+        for one in live.parent.lineage:
+            one.started += 1
+        self._live[live.id] = self._given[_digest(live.agent, live.input)] = live
+
     def _open(self, server: str) -> bool:
         """Whether tools of an MCP server are there: whoever makes the kernel opens it, the kernel itself none."""
         return any(f"mcp:{server}" in tool.tags for tool in self.tools if isinstance(tool, Tool))
@@ -374,7 +423,7 @@ class Kernel:
     def _begin(self, live: Live) -> None:
         live.task = asyncio.create_task(self._work(live), name=f"agent {live.id}")
         # A task that is cancelled before its first step never runs: its activation ends all the same.
-        live.task.add_done_callback(lambda _: self._end(live, "cancelled", _CANCELLED) if live.ended is None else None)
+        live.task.add_done_callback(lambda _: self._end(live, "cancelled", _CANCELLED) if live.is_at_work else None)
 
     # ── one activation ─────────────────────────────────────────────────────
 
@@ -387,6 +436,9 @@ class Kernel:
                 live.context = await self._services(live, stack)
                 await self._conversed(live)
             status = "completed"
+        except Parked:
+            self._park(live)
+            return
         except asyncio.CancelledError:
             status, error = "cancelled", _CANCELLED
         except TimeoutError as failed:
@@ -403,6 +455,16 @@ class Kernel:
         await self._stop(live.children)
         self._end(live, status, error)
 
+    def _park(self, live: Live) -> None:
+        """Stops an activation until an answer comes; all below it have ended or are parked."""
+        live.stop("waiting")
+        live.parked = True
+        if live.parent is None:
+            self._told(live, ev.SessionEnded, reason="interrupted")
+        live.finished.set()
+        if live.parent is not None:
+            live.parent.news.set()
+
     def _end(self, live: Live, status: Status, error: str | None) -> None:
         """Ends an activation; all below it have ended."""
         live.end(status, error)
@@ -418,7 +480,7 @@ class Kernel:
 
     async def _stop(self, lives: Iterable[Live]) -> None:
         """Cancels, and waits for the end, also when it is itself cancelled meanwhile: nobody is left without an end."""
-        left = [one for one in lives if one.ended is None]
+        left = [one for one in lives if one.is_at_work]
         for one in left:
             if one.task is not None:
                 one.task.cancel()
@@ -434,32 +496,43 @@ class Kernel:
 
     async def _conversed(self, live: Live) -> None:
         """One run after the other, until nobody below has anything more to tell."""
-        words: str | None = live.input
-        leg = 0
-        while words is not None:
-            live.text = _answer(await self._leg(live, words, leg))
-            leg += 1
-            words = await self.heard(live) or _complaint(live)
+        earlier = live.earlier
+        if earlier is None or not earlier.has_task:
+            live.text = answer_of(live, await self._leg(live, live.input))
+        elif not earlier.is_at_rest:
+            live.text = answer_of(live, await self._leg(live, "", earlier))
+        live.earlier = None
+        while (said := await self.heard(live) or complaint_about(live)) is not None:
+            live.text = answer_of(live, await self._leg(live, said))
 
-    async def _leg(self, live: Live, words: str, leg: int) -> RunResult:
+    async def _leg(self, live: Live, words: str, earlier: Earlier | None = None) -> RunResult:
+        """One run; with `earlier`, it goes on where that was interrupted or waited."""
         left = live.limits.max_turns - live.rounds
         if left < 1:
-            raise _out_of_turns(live)
+            raise out_of_turns(live)
         orchestrator = self._orchestrator(live, left)
         history = live.conversation
         watch = self._watch
         observe = None if watch is None else lambda chunk: watch(live, chunk)
-        running = orchestrator.start(words, history=history, run_id=f"{self._id}-{live.id}.{leg}", observe=observe)
-        running.goes_on(history, ())
+        run_id, answers = f"{self._id}-{live.id}.{live.legs}", None
+        if earlier is not None:
+            # An agent that such a call started is attached to it; without one the call had not come to that.
+            starting = earlier.starting({tool.name for tool in live.agent.custom_tools})
+            answers = {**self._answers, **earlier.allowed(starting)}
+        running = orchestrator.start(words, history=history, run_id=run_id, observe=observe, answers=answers)
+        running.goes_on(history, () if earlier is None else earlier.events)
+        if earlier is not None:
+            running.doubtful -= starting
         live.legs += 1
         live.works(running)
         try:
             result = await running.result()
         finally:
             live.rests()
+            live.attached.clear()
         live.waiting = result.waiting
         if isinstance(result.error, LimitReached) and result.error.limit == "iterations":
-            raise _out_of_turns(live, result.error) if live.rounds >= live.limits.max_turns else result.error
+            raise out_of_turns(live, result.error) if live.rounds >= live.limits.max_turns else result.error
         return result
 
     def _orchestrator(self, live: Live, rounds: int) -> Orchestrator:
@@ -559,8 +632,8 @@ class Kernel:
                 said: Any = approver(msgspec.structs.replace(question, agent=live.agent.name))
                 return await said if hasattr(said, "__await__") else said
 
-        later = live.parent is not None and getattr(approver, "puts_off", False)
-        why = "answers come later, and an agent that another one started cannot wait for them"
+        later = not live.parks and getattr(approver, "puts_off", False)
+        why = "answers come later, and an agent that a function started cannot wait for them"
         asked.no_answers = why if later else getattr(approver, "no_answers", None)  # type: ignore[attr-defined]
         return asked
 
@@ -619,12 +692,14 @@ class Kernel:
             for child in live.children:
                 if child.ended is not None and child.id not in live.heard_of:
                     live.heard_of.add(child.id)
-                    said.append(_report(child.ended))
+                    said.append(report_of(child.ended))
             if said:
                 live.priority = 0  # others wait for its answer, perhaps
                 return "\n\n".join(said)
             if all(child.ended is not None for child in live.children):
                 return None
+            if live.all_parked:
+                raise Parked
             live.give_place()
             await live.news.wait()
 
@@ -644,6 +719,11 @@ class Kernel:
         live = self.live(id)
         if live is None or live.task is None or live.ended is not None:
             return False
+        if live.parked:  # there is no task of it any more, nor of those below it
+            for child in live.children:
+                self.cancel(child.id)
+            self._end(live, "cancelled", _CANCELLED)
+            return True
         return live.task.cancel()
 
     # ── events ─────────────────────────────────────────────────────────────
@@ -670,66 +750,13 @@ class Kernel:
     def _heard_event(self, live: Live, event: ev.AnyEvent) -> None:
         """An event of one run, as one of the tree: a stream begins once, and ends when its activation does."""
         assert self._emit is not None
-        if isinstance(event, ev.SessionEnded) or (isinstance(event, ev.SessionStarted) and live.legs > 1):
+        again = isinstance(event, ev.SessionStarted) and live.legs > 1 and not event.resumed
+        if isinstance(event, ev.SessionEnded) or again:
             return
         changes: dict[str, Any] = {"session": self._id, "run": self._id, "stream": live.stream}
         if isinstance(event, ev.UserSaid) and (live.parent is not None or live.conversation):
             changes["by"] = "agent"
         self._emit(msgspec.structs.replace(event, **changes))
-
-
-def stem_of(name: str) -> str:
-    """The name of an agent's file, without folder and ending: `agents/helper.md` is `helper`."""
-    bare = _bare(name)
-    # What has no letter of any script in it is told apart by what it was.
-    return re.sub(r"[^\w-]+", "-", bare).strip("-")[:100] or f"agent-{_hash(bare.encode())[:8]}"
-
-
-def _bare(name: str) -> str:
-    return name.strip().removeprefix("./").removeprefix("agents/").removesuffix(".md")
-
-
-def _by_name(agents: Iterable[Agent]) -> dict[str, Agent]:
-    found: dict[str, Agent] = {}
-    for agent in agents:
-        if agent.name in found:
-            places = " and ".join(one.path for one in (found[agent.name], agent) if one.path)
-            where = f" ({places})" if places else ""
-            raise DefinitionError("the agents", [f"there are two agents called {agent.name!r}{where}"])
-        found[agent.name] = agent
-    return found
-
-
-def _answer(result: RunResult) -> str:
-    """What a run answered; an error when it did not come to that."""
-    if result.status == "waiting":
-        called = ", ".join(dict.fromkeys(call.native.name for call in result.waiting))
-        raise ToolError(
-            f"whether {called} may run was put off, and agents do not wait for that: give an approver that answers, "
-            "however long it takes it, or say it in the policy"
-        )
-    if result.status == "limited":
-        raise result.error if isinstance(result.error, LimitReached) else LimitReached("the run", 0)
-    if result.status != "completed":
-        raise ToolError(str(getattr(result.error, "message", result.error)))
-    return result.text
-
-
-def _out_of_turns(live: Live, reached: LimitReached | None = None) -> LimitReached:
-    advice = "give the agent a larger max_turns, or a smaller task"
-    return LimitReached("turns", live.limits.max_turns, advice, reason=None if reached is None else reached.reason)
-
-
-def _complaint(live: Live) -> str | None:
-    """What an agent is told about its answer when it does not do; an error when it was told often enough."""
-    problems = live.check(live.text) if live.check is not None else []
-    if not problems:
-        return None
-    listed = "\n".join(f"- {problem}" for problem in problems)
-    if live.repairs < 1:
-        raise ToolError(f"its answer does not fit the result schema:\n{listed}")
-    live.repairs -= 1
-    return f"Your answer does not fit:\n{listed}\nAnswer again, with the whole corrected JSON value and nothing else."
 
 
 def _may_use(live: Live, tool: Tool | ProviderTool) -> bool:
@@ -746,13 +773,4 @@ def _may_use(live: Live, tool: Tool | ProviderTool) -> bool:
 
 
 def _digest(agent: Agent, input: str) -> str:
-    return _hash(msgspec.json.encode([agent.name, agent.instructions, input]))
-
-
-def _hash(said: bytes) -> str:
-    return blake2s(said, digest_size=16).hexdigest()
-
-
-def _report(ended: Activation) -> str:
-    said = ended.text if ended.status == "completed" else ended.error or ""
-    return f"Agent {ended.agent} ({ended.id}) {ended.status}: {said}".rstrip(": ")
+    return short_hash(msgspec.json.encode([agent.name, agent.instructions, input]))

@@ -20,17 +20,22 @@ from dragoman.tools import Context, LimitsLeft
 
 from .agent import Agent, AgentLimits
 from .priority_semaphore import Slots
+from .recorded import Earlier
 
 Status = Literal["completed", "failed", "cancelled", "limited"]
+"""How an agent can end."""
 
 
 class Activation(msgspec.Struct, frozen=True, kw_only=True):
-    """How one agent's work ended. `text` is its last message; `error` says why it did not complete."""
+    """How one agent's work ended. `text` is its last message; `error` says why it did not complete.
+
+    One that is `waiting` has not ended: it, or agents below it, need an answer that comes later.
+    """
 
     id: str
     agent: str
     input: str
-    status: Status
+    status: Status | Literal["waiting"]
     text: str = ""
     error: str | None = None
     depth: int = 0
@@ -53,9 +58,12 @@ class Live:
         limits: AgentLimits,
         *,
         lent: bool = True,
+        parks: bool = True,
         priority: int = 1,
     ) -> None:
         self.id, self.agent, self.input, self.parent, self.lent = id, agent, input, parent, lent
+        self.parks: bool = parks and (parent is None or parent.parks)
+        """Whether it can wait for an answer that comes after this process: not where a function called it."""
         self.limits: AgentLimits = limits
         if parent is not None:
             # The time of those above runs for it as well: when theirs is over, so is it.
@@ -82,7 +90,15 @@ class Live:
         self.cause: Exception | None = None
         """What made it fail."""
         self.waiting: tuple[Call, ...] = ()
-        """Calls of its own whose approval was put off: what ended it."""
+        """Calls of its own whose approval was put off."""
+        self.parked = False
+        """Whether it has stopped, for now: it or agents below it wait for an answer."""
+        self.postponed: set[str] = set()
+        """Ids of its calls that wait for agents below it."""
+        self.earlier: Earlier | None = None
+        """What it did in an earlier process, until it goes on from there."""
+        self.attached: dict[str, Live] = {}
+        """Agents that it had started in an earlier process, by the call that did."""
         self.task: asyncio.Task[None] | None = None
         self.context: Context | None = None
         self.priority = priority
@@ -206,6 +222,13 @@ class Live:
             seconds=max(0.0, min(ends) - asyncio.get_running_loop().time()) if ends else None,
         )
 
+    def remember(self, earlier: Earlier) -> None:
+        """Takes over what it had done in an earlier process."""
+        self.earlier, self.conversation, self.text = earlier, earlier.conversation, earlier.text
+        self.rounds, self.legs = earlier.rounds, earlier.legs
+        self._charged = [(model or self.model or "", usage) for model, usage in earlier.charged]
+        self._usage = sum((usage for _, usage in earlier.charged), Usage())
+
     def works(self, running: Running) -> None:
         """Makes a run the current one: what that uses counts here while it goes on."""
         self._running = running
@@ -228,9 +251,15 @@ class Live:
 
     def end(self, status: Status, error: str | None) -> Activation:
         """Ends it, once: stops counting, frees its place and keeps how it ended."""
+        self.parked = False
+        self.ended = self.stop(status, error)
+        return self.ended
+
+    def stop(self, status: Status | Literal["waiting"], error: str | None = None) -> Activation:
+        """Stops counting and frees its place; how it is then."""
         self.rests()
         self.give_place()
-        self.ended = Activation(
+        return Activation(
             id=self.id,
             agent=self.agent.name,
             input=self.input,
@@ -244,7 +273,16 @@ class Live:
             conversation=self.conversation,
             children=tuple(child.ended for child in self.children if child.ended is not None),
         )
-        return self.ended
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it has neither ended nor is parked."""
+        return self.ended is None and not self.parked
+
+    @property
+    def all_parked(self) -> bool:
+        """Whether everyone below it that has not ended waits for an answer."""
+        return all(child.parked for child in self.children if child.ended is None)
 
 
 def stricter(one: AgentLimits, other: AgentLimits) -> AgentLimits:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,17 @@ from dragoman import agents, engine
 from dragoman.agents import mcp
 from dragoman.engine import models
 from dragoman.errors import DragomanError, EngineError
+from dragoman.model import events, operations as op
 from dragoman.registry import TOOLS
 
 from .advice import advice
+from .given_answers import Given, answers_of
 from .runner import Runner
 from .session import Session
 from .session_options import Options
 from .terminal.console import Console, ExitCode, exit_code_of, foreign, here
 from .terminal.streams import plugins_aside
+from .terminal.visible import short
 
 if TYPE_CHECKING:
     from dragoman.config import Sandbox
@@ -29,20 +33,28 @@ if TYPE_CHECKING:
     from dragoman.tools import Toolset
 
 
-def run_agent(console: Console, options: Options, wanted: str, task: str) -> ExitCode:
-    """Runs the agent of a file or a name."""
-    for name, given in (("--resume", options.resume), ("--system", options.system)):
-        if given is not None:
-            raise click.UsageError(f"{name} and --agent do not go together: the agent's file says who it is.")
+def run_agent(console: Console, options: Options, wanted: str, task: str, given: Given) -> ExitCode:
+    """Runs the agent of a file or a name, or continues a run of it."""
+    if options.system is not None:
+        raise click.UsageError("--system and --agent do not go together: the agent's file says who it is.")
     configuration = console.configuration()
     with plugins_aside():
         found = agents.agent_named(wanted, configuration, options.workspace or here())
     assert found.agent is not None  # one that is not well defined was raised
     with Runner() as runner:
-        session = AgentSession(console, options, found)
+        # A run that is resumed may begin in another folder.
+        session = AgentSession(console, options, found, os.path.abspath(wanted) if os.path.isfile(wanted) else wanted)
         try:
             runner.run(session.open_all())
-            code = runner.run(session.work(task))
+            answers: Mapping[str, engine.Answer] = {}
+            if session.recorded_before:
+                if options.run_id is not None:  # a worker gives the task each time
+                    if session.finished():
+                        return ExitCode.OK
+                    task = "" if session.conversation() else task
+                    given = given.still_wanted(session.waiting_calls())
+                answers = answers_of(session, task, given)
+            code = runner.run(session.work(task, answers))
         except KeyboardInterrupt:
             session.stopped()
             return ExitCode.INTERRUPTED
@@ -52,7 +64,6 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
             runner.run(session.tell_waiting(task))
     hint = session.how_to_resume(code, "run") if code is ExitCode.WAITING else None
     if hint is not None:
-        console.note("It continues as a run of its own, with the usual tools: without custom tools and sub-agents.")
         console.note(hint)
     return code
 
@@ -60,34 +71,56 @@ def run_agent(console: Console, options: Options, wanted: str, task: str) -> Exi
 class AgentSession(Session):
     """A session whose turn is a whole tree of agents. What the first of them says is the result; all else is aside."""
 
-    def __init__(self, console: Console, options: Options, found: agents.FoundAgent) -> None:
+    def __init__(self, console: Console, options: Options, found: agents.FoundAgent, named: str) -> None:
         assert found.agent is not None
-        model, dialect = options.model or found.agent.model, options.dialect or found.agent.dialect
-        super().__init__(console, options._replace(model=model, dialect=dialect))
+        super().__init__(console, options._replace(dialect=options.dialect or found.agent.dialect))
         self._vouched_model = found.trusted or options.model is not None
         self._vouched_dialect = found.trusted or options.dialect is not None
         self._found, self._agent = found, found.agent
+        self._named = named
         self._speaker = "main"
         self._vouched_models: set[str] = set()
 
     async def open_all(self) -> None:
         await self._open(sending=True)
 
-    async def work(self, task: str) -> ExitCode:
+    async def use_model(self, wanted: str | None, *, sending: bool = True) -> None:
+        """The model named, else the one the run had before, else that of the agent's file."""
+        if wanted is None and self._kept("model") is None:
+            wanted = self._agent.model
+        await super().use_model(wanted, sending=sending)
+
+    @property
+    def recorded_before(self) -> tuple[AnyEvent, ...]:
+        """The events of the run that is continued."""
+        continues = self._options.resume is not None or self._options.run_id is not None
+        return tuple(self.events) if continues else ()
+
+    def finished(self) -> bool:
+        """Whether the first agent, and with it every other, has come to its end."""
+        ended = [one for one in self.events if isinstance(one, events.SessionEnded) and one.stream == "main"]
+        return bool(ended) and ended[-1].reason == "completed"
+
+    def _noted_of_itself(self) -> dict[str, Any]:
+        """The agent, so that a run that is resumed is one of it again."""
+        return {"agent": self._named}
+
+    async def work(self, task: str, answers: Mapping[str, engine.Answer]) -> ExitCode:
         """The task, done or not, and what it took."""
         self._open_record()
+        recorded = self.recorded_before
         with plugins_aside():
             kernel = self._kernel()
         self.begins()
         began = time.monotonic()
-        ended = await kernel.run(self._agent, task, run_id=self.id)
+        ended = await kernel.run(self._agent, task, run_id=self.id, recorded=recorded, answers=answers)
         self.view.pause()
         assert kernel.root is not None
-        whole = _whole(ended, kernel.root, self.configuration.settings.prices)
+        whole = _whole(ended, kernel, self.configuration.settings.prices)
         self.view.ended(whole, time.monotonic() - began)
         if self._refused:
             self._console.note(f"Calls refused, since nobody could be asked: {self._refused}. --yes allows them.")
-        if kernel.root.waiting:
+        if ended.status == "waiting":
             return self._verdict(whole)
         return await self._told_end(ended, kernel.root.cause)
 
@@ -188,8 +221,6 @@ class AgentSession(Session):
 
     def _add_plugins(self, tools: Toolset) -> None:
         """Tools of plugins, without those that cannot be loaded: who names one of these was told so."""
-        from dragoman.model import operations as op
-
         for name, tool in TOOLS.working():
             called = getattr(tool, "name", None) or tool.id
             if name not in TOOLS.built_in:
@@ -267,20 +298,19 @@ class AgentSession(Session):
 
 def _line(event: Any) -> str:
     """That an agent began, or ended, in one line."""
-    from .terminal.visible import short
-
     said = getattr(event, "prompt", None) or getattr(event, "text", None) or ""
     what = getattr(event, "status", "starts")
     return foreign(f"── {event.agent} {what}" + (f": {short(said, 120)}" if said else ""), one_line=True)
 
 
-def _whole(ended: agents.Activation, root: agents.Live, prices: Any) -> engine.RunResult:
+def _whole(ended: agents.Activation, kernel: agents.Kernel, prices: Any) -> engine.RunResult:
     """What all of them took, as a run is told of."""
     from dragoman.model import Usage
 
-    charged = tuple(root.charged)
+    assert kernel.root is not None
+    charged = tuple(kernel.root.charged)
     usage = sum((used for _, used in charged), Usage())
-    status: Any = "waiting" if root.waiting else "completed" if ended.status == "completed" else "failed"
+    status: Any = ended.status if ended.status in ("waiting", "completed") else "failed"
     return engine.RunResult(
         ended.id,
         status,
@@ -289,7 +319,7 @@ def _whole(ended: agents.Activation, root: agents.Live, prices: Any) -> engine.R
         None,
         usage,
         len(charged),
-        root.waiting,
+        kernel.waiting,
         charged=charged,
         prices=tuple(prices),
     )

@@ -468,7 +468,7 @@ class Session:
             dialect = self._options.dialect or self._kept("dialect")
             if dialect is not None and is_dialect_file(dialect):
                 dialect = os.path.abspath(dialect)  # a resumed run may start in another folder, with another such file
-            metadata = {"model": self.model, "tools": tools, "dialect": dialect}
+            metadata = {"model": self.model, "tools": tools, "dialect": dialect, **self._noted_of_itself()}
             event = msgspec.structs.replace(event, cwd=str(self.folder), metadata=metadata)
         self.events.append(event)
         for shown in self._secrets.events(event):
@@ -480,6 +480,10 @@ class Session:
                 for chunk in self._secrets.rest():
                     self.view.chunk(chunk)
             self.view.event(shown)
+
+    def _noted_of_itself(self) -> dict[str, Any]:
+        """What a run that is resumed must know besides."""
+        return {}
 
     def _note(self, event: AnyEvent) -> None:
         import datetime
@@ -570,9 +574,9 @@ class Session:
 
     def waiting_calls(self) -> list[WaitingCall]:
         """Calls without a result that somebody was, or should have been, asked about."""
-        from .terminal.approver import waiting_calls
+        from .waiting_runs import waiting_in
 
-        return waiting_calls(self.open_calls(), self.events)
+        return waiting_in(self.events)
 
     def finished(self) -> bool:
         """Whether the model has said all, so that only something new leads on."""

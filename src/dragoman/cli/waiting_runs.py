@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import click
 
-from dragoman.engine.history import conversation_of, open_calls
+from dragoman.engine.history import conversation_of, open_calls_of_all
 
 from .records import find_run, queue_of, store_of
 from .terminal.approver import SHORT_DIGEST, WaitingCall, waiting_calls
@@ -20,8 +20,8 @@ Verdict: TypeAlias = Literal["approve", "refuse"]
 
 
 def waiting_in(events: Sequence[AnyEvent]) -> list[WaitingCall]:
-    """The calls of a record that wait for an answer."""
-    return waiting_calls(open_calls(events), events)
+    """The calls of a record that wait for an answer, of all agents that worked in it."""
+    return waiting_calls(open_calls_of_all(events), events)
 
 
 def answer_of(events: Sequence[AnyEvent]) -> str:

@@ -22,7 +22,7 @@ from dragoman.errors import ConfigError, nearest
 from dragoman.model import Call, Decision, NativeResult, Result, operations as op, outcomes as out
 from dragoman.tools import Answers, Cancellation, Context, Tool, Toolset, Web, standard_context
 from dragoman.tools.processes import abandon, in_thread
-from dragoman.tools.running import enclosure_in, outcome_of, run_operation
+from dragoman.tools.running import Postponed, enclosure_in, outcome_of, run_operation
 from dragoman.tools.web import REDIRECTS
 
 from .approval import Answer, Approvals, Approver, asked_by, decide, is_standard
@@ -322,7 +322,10 @@ class Attempt:
             return await self._tell(self._for_each(self._refused))
         if answer is not None:
             return await self._tell(self._for_each(answer))
-        outcomes = await self._run()
+        try:
+            outcomes = await self._run()
+        except Postponed:
+            raise Waiting((self.call,)) from None
         if _failed(outcomes):
             other = executor._reconsider(self.call, outcomes)
             outcomes = outcomes if other is None else await self._instead(other, outcomes)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli.given_answers import Given, answers_of
 from dragoman.cli.session_options import Options, SessionCommand, concluded, session_options
 from dragoman.cli.terminal.console import Console, ExitCode
 from dragoman.cli.terminal.streams import stdout
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from dragoman.cli.session import Session
-    from dragoman.cli.terminal.approver import WaitingCall
-    from dragoman.engine import Answer, Prepared
+    from dragoman.engine import Prepared
     from dragoman.model import Message
 
 
@@ -91,7 +90,15 @@ def command(
     if options.resume is not None and options.system is not None:
         raise click.UsageError("A run that is resumed keeps its instructions: --system is for new ones.")
     text = _text(task, options)
+    given_answers = Given(approve, refuse, answer)
+    recorded = None if options.resume is None or agent is not None else _recorded_agent(console, options)
+    if recorded is not None and not dry_run and options.schema is None and not options.attach:
+        from dragoman.cli.agent_run import run_agent
+
+        return concluded(console, options, lambda: run_agent(console, options, recorded, text, given_answers))
     if agent is not None:
+        if options.resume is not None:
+            raise click.UsageError("A run that is resumed keeps its agent: --agent is for new ones.")
         if dry_run:
             raise click.UsageError("--dry-run shows the request of one model; --agent runs a tree of them.")
         if options.schema is not None:
@@ -102,10 +109,22 @@ def command(
             raise click.UsageError("--attach and --agent cannot be used together: an agent's task is text.")
         from dragoman.cli.agent_run import run_agent
 
-        return concluded(console, options, lambda: run_agent(console, options, agent, text))
-    return concluded(
-        console, options, lambda: _run(console, options, text, Given(approve, refuse, answer), dry_run=dry_run)
-    )
+        return concluded(console, options, lambda: run_agent(console, options, agent, text, given_answers))
+    return concluded(console, options, lambda: _run(console, options, text, given_answers, dry_run=dry_run))
+
+
+def _recorded_agent(console: Console, options: Options) -> str | None:
+    """The agent that the run to be resumed began with; `None` for a run without one."""
+    from dragoman.cli.records import find_run, store_of
+    from dragoman.model import SessionStarted
+
+    store = store_of(console.configuration())
+    try:
+        events = store.read(find_run(store, options.resume or ""))
+        started = next((event for event in events if isinstance(event, SessionStarted)), None)
+    finally:
+        store.close()
+    return None if started is None else started.metadata.get("agent")
 
 
 def _text(task: tuple[str, ...], options: Options) -> str:
@@ -125,20 +144,6 @@ def _text(task: tuple[str, ...], options: Options) -> str:
     return text
 
 
-class Given(NamedTuple):
-    """What the command line says about calls that wait."""
-
-    approve: tuple[str, ...]
-    refuse: tuple[str, ...]
-    answer: tuple[str, ...]
-
-    def still_wanted(self, waiting: Sequence[WaitingCall]) -> Given:
-        """Only what is about calls that still wait: a run that is taken over may have had its answers already."""
-        digests = {call.digest for call in waiting}
-        approve, refuse = (tuple(one for one in words if one in digests) for words in self[:2])
-        return Given(approve, refuse, self.answer)
-
-
 def _run(console: Console, options: Options, task: str, given: Given, *, dry_run: bool) -> ExitCode:
     from dragoman.cli.runner import Runner
     from dragoman.cli.session import Session
@@ -156,7 +161,7 @@ def _run(console: Console, options: Options, task: str, given: Given, *, dry_run
                     return ExitCode.OK
                 message = task = ""
                 given = given.still_wanted(session.waiting_calls())
-            answers = _answers(session, task, given)
+            answers = answers_of(session, task, given)
             session.begins()
             code = runner.run(session.turn(message, answers))
         except KeyboardInterrupt:
@@ -170,79 +175,6 @@ def _run(console: Console, options: Options, task: str, given: Given, *, dry_run
         if hint is not None and (code is not ExitCode.OK or sys.stderr.isatty()):
             console.note(hint)
         return code
-
-
-def _answers(session: Session, task: str, given: Given) -> Mapping[str, Answer]:
-    """What was decided about calls that wait, by digest; an error when there is nothing to continue with.
-
-    An answer is for the exact operations that were asked about, under the definitions their tools had then.
-    """
-    if session.finished() and not task:
-        raise click.UsageError(f'This run is complete. Say what to do next: dragoman run --resume {session.id[:8]} "…"')
-    waiting = session.waiting_calls()
-    answers: dict[str, Answer] = {}
-
-    def give(call: WaitingCall, answer: Answer) -> None:
-        answers[call.digest] = answer
-        if [one.id for one in waiting].count(call.id) == 1:
-            # Found by its id, an answer that does not hold any more can say why.
-            answers[call.id] = answer
-
-    for words, allowed, by in ((given.approve, True, "--approve"), (given.refuse, False, "--refuse")):
-        for word in words:
-            for call in waiting if word == "all" else [_waiting_call(waiting, word, by, session.id)]:
-                if allowed and call.asks:
-                    if word == "all":
-                        continue  # a yes to everything is no answer to a question
-                    message = f"the call {call.id} is a question of the model: answer it with --answer '{call.id}=…'."
-                    raise click.BadParameter(message, param_hint=by)
-                give(call, call.answer(allowed=allowed))
-    for call, said in _given_answers(waiting, given.answer, session.id):
-        try:
-            give(call, call.answered(said))
-        except ValueError as error:
-            raise click.BadParameter(f"the call {call.id}: {error}.", param_hint="--answer") from error
-    return answers
-
-
-def _given_answers(
-    waiting: Sequence[WaitingCall], given: Sequence[str], run: str
-) -> Sequence[tuple[WaitingCall, list[str]]]:
-    """The words for each question that waits. Where only one call asks, its id may be left out."""
-    asking = [call for call in waiting if call.asks]
-    found: list[tuple[WaitingCall, list[str]]] = []
-    for text in given:
-        name, equals, words = text.partition("=")
-        named = [call for call in asking if call.id == name.strip()] if equals else []
-        if not named and len(asking) == 1:
-            call, words = asking[0], text
-        else:
-            call = _waiting_call(asking, name.strip(), "--answer", run)
-        row = next((row for known, row in found if known is call), None)
-        if row is None:
-            found.append((call, [words]))
-        else:
-            row.append(words)
-    return found
-
-
-def _waiting_call(waiting: Sequence[WaitingCall], word: str, option: str, run: str) -> WaitingCall:
-    """The one call that waits under this id, or whose digest begins so."""
-    from dragoman.cli.terminal.approver import SHORT_DIGEST
-
-    digest = len(word) >= SHORT_DIGEST
-    found = [call for call in waiting if call.id == word or (digest and call.digest.startswith(word))]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        listed = ", ".join(call.id for call in waiting) or "none"
-        raise click.BadParameter(f'no call "{word}" waits; those that do: {listed}.', param_hint=option)
-    listed = "".join(f"\n  {call.digest[:SHORT_DIGEST]}  {call.summary}" for call in found)
-    raise click.BadParameter(
-        f'{len(found)} calls wait under "{word}":{listed}\nName one by its digest (the first column), or answer each '
-        f"on a terminal: dragoman run --resume {run[:8]}",
-        param_hint=option,
-    )
 
 
 def _show(console: Console, session: Session, task: str | Message, *, as_json: bool) -> ExitCode:

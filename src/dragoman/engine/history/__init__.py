@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from dragoman.doors import door
 
 if TYPE_CHECKING:
-    from .from_recording import conversation_of as conversation_of, open_calls as open_calls
+    from .from_recording import (
+        conversation_of as conversation_of,
+        open_calls as open_calls,
+        open_calls_of_all as open_calls_of_all,
+    )
     from .replaying import REPLAYED as REPLAYED, Replayed as Replayed, replay as replay
     from .shortening import SUMMARISE as SUMMARISE
 else:
     __all__, __getattr__ = door(
         __name__,
         {
-            "from_recording": ("conversation_of", "open_calls"),
+            "from_recording": ("conversation_of", "open_calls", "open_calls_of_all"),
             "replaying": ("REPLAYED", "Replayed", "replay"),
             "shortening": ("SUMMARISE",),
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dragoman.engine.loop import by_client, unanswered
 from dragoman.model import Media, NativeCall, conversation as conv, events as ev
@@ -11,18 +11,18 @@ from dragoman.model.conversation import answered
 from .shortening import summarised, without_results
 
 
-def conversation_of(events: Iterable[ev.AnyEvent]) -> conv.Conversation:
+def conversation_of(events: Iterable[ev.AnyEvent], *, stream: str = "main") -> conv.Conversation:
     """What was said in a run of ours, exactly: replies whole, results as the model was told them.
 
-    Where agents started others, it is what was said with the first of them. Calls that a provider ran are in the
-    replies themselves. A call without a result stays open.
+    Where agents started others, it is what was said with the first of them, or with the one whose `stream` is named.
+    Calls that a provider ran are in the replies themselves. A call without a result stays open.
     """
     items: list[conv.ConversationItem] = []
     places: dict[str, int] = {}
     early: list[ev.ToolReturned] | None = None
     """Results of calls whose reply has not come to its end yet; `None` while no reply is awaited."""
     for event in events:
-        if event.stream != "main":
+        if event.stream != stream:
             continue
         places[event.id] = len(items)
         if isinstance(event, ev.HistoryRewound):
@@ -55,9 +55,17 @@ def conversation_of(events: Iterable[ev.AnyEvent]) -> conv.Conversation:
     return tuple(items)
 
 
-def open_calls(events: Iterable[ev.AnyEvent]) -> tuple[NativeCall, ...]:
+def open_calls(events: Iterable[ev.AnyEvent], *, stream: str = "main") -> tuple[NativeCall, ...]:
     """The calls of a run of ours that have no result yet."""
-    return unanswered(conversation_of(events))
+    return unanswered(conversation_of(events, stream=stream))
+
+
+def open_calls_of_all(events: Sequence[ev.AnyEvent]) -> tuple[NativeCall, ...]:
+    """The same, of the first agent and of every one below it that has not ended."""
+    ended = {event.agent for event in events if isinstance(event, ev.AgentEnded)}
+    started = [event.agent for event in events if isinstance(event, ev.AgentStarted)]
+    streams = ["main", *(one for one in dict.fromkeys(started) if one not in ended)]
+    return tuple(call for stream in streams for call in open_calls(events, stream=stream))
 
 
 def _answer(items: list[conv.ConversationItem], event: ev.ToolReturned) -> None:

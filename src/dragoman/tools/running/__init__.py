@@ -9,6 +9,7 @@ from dragoman.doors import door
 if TYPE_CHECKING:
     from .operation_runner import (
         NOT_HONOURED as NOT_HONOURED,
+        Postponed as Postponed,
         enclosure_in as enclosure_in,
         honoured_in as honoured_in,
         outcome_of as outcome_of,
@@ -22,6 +23,7 @@ else:
         {
             "operation_runner": (
                 "NOT_HONOURED",
+                "Postponed",
                 "enclosure_in",
                 "honoured_in",
                 "outcome_of",

@@ -110,18 +110,22 @@ async def run_operation(tool: Tool, operation: op.Operation, context: Context) -
     return await in_thread(tool.run, operation, context, to_its_end=tool.kind is op.Kind.WRITE)
 
 
+class Postponed(Exception):
+    """Raised by a tool whose result comes later, from another process perhaps: the run waits for it."""
+
+
 async def outcome_of(run: Callable[[], Awaitable[Any]]) -> out.Outcome:
     """What running gave: its value as an outcome, or the failure its exception means, whatever that is.
 
-    Cancelling the task that waits here is not an outcome and is raised, and so is a user's Ctrl-C. A tool's own
-    `KeyboardInterrupt` is a failure like any other, where the two can be told apart.
+    Cancelling the task that waits here is not an outcome and is raised, and so are `Postponed` and a user's Ctrl-C. A
+    tool's own `KeyboardInterrupt` is a failure like any other, where the two can be told apart.
     """
     from asyncio import CancelledError, current_task
 
     here = current_task()
     try:
         return as_outcome(await run())
-    except CancelledError:
+    except (CancelledError, Postponed):
         raise
     except KeyboardInterrupt as error:
         if _is_ctrl_c(error):
