@@ -17,6 +17,7 @@ from dragoman.errors import ConfigError, DragomanError, LogError
 from dragoman.logs import Index, Places, Query, statistics
 from dragoman.logs.corpus import CorpusQuery, Counts, Labels, Redaction, built, folders_named, place_of, planned
 from dragoman.logs.history.stats import BY
+from dragoman.model import AgentStarted, TokensUsed, ToolCalled, ToolReturned
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
 HERE = Labels(machine="here")
@@ -195,3 +196,27 @@ def test_a_damaged_part_is_told_by_name(home: Path, tmp_path: Path) -> None:
     part.write_bytes(b"PAR1" + b"\0" * 100)
     with pytest.raises(LogError, match=part.stem):
         asked(tmp_path / "corpus")
+
+
+def told(query: Query, id: str) -> dict[str, Any]:
+    """What the events of a session say that the tables of a corpus keep."""
+    events = list(query.events_of(id))
+    calls = [event for event in events if isinstance(event, ToolCalled)]
+    return {
+        "turns": len({(event.stream, event.turn) for event in events if event.turn is not None}),
+        "calls": sorted((one.stream, one.call.id, one.call.native.name) for one in calls),
+        "meanings": sorted((one.call.id, [type(each).__name__ for each in one.call.operations]) for one in calls),
+        "returned": {event.result.call_id for event in events if isinstance(event, ToolReturned)}
+        & {one.call.id for one in calls},
+        "tokens": sum((event.usage.total or 0) for event in events if isinstance(event, TokensUsed)),
+        "agents": {event.agent for event in events if isinstance(event, AgentStarted)} & {one.stream for one in events},
+    }
+
+
+def test_sessions_are_told_from_the_tables_as_from_their_logs(home: Path, tmp_path: Path) -> None:
+    build(tmp_path / "corpus", home)
+    with closing(asked(tmp_path / "corpus")) as corpus, closing(local_query(home, tmp_path)) as here:
+        rows = [row for row in corpus.sessions() if row.stream == "main"]
+        assert rows
+        for row in rows:
+            assert told(corpus, row.session) == told(here, row.session), row.client

@@ -16,6 +16,7 @@ import aiohttp
 import pytest
 
 from dragoman.logs import Query, statistics
+from dragoman.logs.corpus import CorpusQuery, Labels, built, place_of, planned
 from dragoman.model import (
     Call,
     CommandOutcome,
@@ -63,8 +64,8 @@ class Reader:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Reader]:
-    query = Query(paths=[folder])
+async def opened(folder: Path, asked: Query | None = None) -> AsyncIterator[Reader]:
+    query = Query(paths=[folder]) if asked is None else asked
     page = Page(Library(query))
     await page.start()
     try:
@@ -226,6 +227,32 @@ async def test_figures_on_the_page_are_those_of_the_commands_and_of_sql(folder: 
             if not said.agents:
                 assert sum(entry["kind"] == "call" for entry in shown["entries"]) == said.calls
     with_query.close()
+
+
+async def test_a_corpus_is_shown_as_logs_are(folder: Path, tmp_path: Path) -> None:
+    to = place_of(str(tmp_path / "corpus"))
+    built(planned(to, [place_of(str(folder))], labels=Labels(machine="here")))
+    async with opened(folder) as here, opened(folder, CorpusQuery(to, tmp_path / "cache")) as reader:
+        listed, logged = await reader.json("/"), await here.json("/")
+        facts = ("session", "calls", "tokens", "title")
+        assert [[one[name] for name in facts] for one in listed["sessions"]] == [
+            [one[name] for name in facts] for one in logged["sessions"]
+        ]
+        for path in ("/", "/usage", "/compare", "/sql?sql=SELECT+count(*)+FROM+calls"):
+            assert (await reader.get(path))[0] == 200, path
+        for one in listed["sessions"]:
+            shown = await reader.json(f"/session/{one['session']}")
+            expected = await here.json(f"/session/{one['session']}")
+            kinds = [
+                [entry["kind"] for entry in each["entries"] if entry["kind"] == "call"] for each in (shown, expected)
+            ]
+            assert kinds[0] == kinds[1]
+            for tab in TABS:
+                status, _ = await reader.get(f"/session/{one['session']}?tab={tab}")
+                assert status == 200, tab
+        status, text = await reader.get("/search?q=tea")
+        assert "A corpus has no full text to search." in text
+        assert status == 200
 
 
 async def test_a_session_compared_with_itself_has_its_own_calls_and_no_others(tmp_path: Path) -> None:

@@ -171,6 +171,18 @@ def query_of(
     return query
 
 
+def corpus_events(
+    console: Console, corpus: str, wanted: tuple[str, ...], *, raw: bool, format: str | None
+) -> Iterator[model.AnyEvent]:
+    """The events of sessions of a corpus, by their ids or how these begin; `last` is the newest."""
+    if raw or format is not None:
+        option = "--raw" if raw else "--format"
+        raise click.UsageError(f"{option} is about log files, and a corpus has tables: leave one of them out.")
+    query = _corpus_query(console, (), corpus)
+    for id in wanted:
+        yield from query.events_of(id)
+
+
 def _corpus_query(console: Console, wanted: tuple[str, ...], address: str) -> logs.Query:
     from dragoman.logs.corpus import CorpusQuery, place_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dragoman.cli.filter_options import kind_of_event
+from dragoman.cli.filter_options import corpus_events, corpus_option, kind_of_event
 from dragoman.cli.log_files import as_line, events_of, files_of, format_option
 from dragoman.cli.terminal.console import Console, ExitCode
 
@@ -13,6 +13,7 @@ from dragoman.cli.terminal.console import Console, ExitCode
 @click.argument("wanted", nargs=-1, required=True, metavar="PATH|ID...")
 @click.option("--raw", is_flag=True, help="Add the original bytes of each event's record.")
 @format_option
+@corpus_option
 @click.option(
     "--kind",
     multiple=True,
@@ -21,7 +22,13 @@ from dragoman.cli.terminal.console import Console, ExitCode
 )
 @click.pass_obj
 def command(
-    console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | None, kind: tuple[str, ...]
+    console: Console,
+    *,
+    wanted: tuple[str, ...],
+    raw: bool,
+    format: str | None,
+    corpus: str | None,
+    kind: tuple[str, ...],
 ) -> ExitCode:
     """Print the events of logs, whatever client wrote them, one JSON object per line.
 
@@ -30,12 +37,17 @@ def command(
     the file, offset and length of the bytes it came from.
 
     With --raw those bytes are in `raw`: as text where they are UTF-8, else as {"base64": "…"}; of a row in a database,
-    {"row": {column: value}}.
+    {"row": {column: value}}. With --corpus, sessions are told from the tables of a corpus: long texts are cut, and
+    there are no originals.
     """
     from dragoman.logs import Originals
 
     with Originals() as originals:
-        for event in events_of(console, files_of(console, wanted, format), printed=True):
+        if corpus is not None:
+            found = corpus_events(console, corpus, wanted, raw=raw, format=format)
+        else:
+            found = events_of(console, files_of(console, wanted, format), printed=True)
+        for event in found:
             line = as_line(event, originals if raw else None)
             if not kind or line["kind"] in kind:
                 console.json(line)

@@ -7,25 +7,33 @@ from typing import Any
 import click
 
 from dragoman import logs
-from dragoman.cli.filter_options import complete_sessions, filter_options, query_of
+from dragoman.cli.filter_options import complete_sessions, corpus_option, filter_options, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 
 
 @click.command
 @click.argument("wanted", nargs=-1, metavar="[PATH|ID]...", shell_complete=complete_sessions)
 @filter_options(limit=20)
+@corpus_option
 @click.option("--no-update", is_flag=True, help="What the index knows already; no log is looked at.")
 @click.option("--agents", is_flag=True, help="Also list sub-agents, one per line.")
 @json_option
 @click.pass_obj
 def command(
-    console: Console, *, wanted: tuple[str, ...], asked: logs.Filter, no_update: bool, agents: bool, as_json: bool
+    console: Console,
+    *,
+    wanted: tuple[str, ...],
+    asked: logs.Filter,
+    corpus: str | None,
+    no_update: bool,
+    agents: bool,
+    as_json: bool,
 ) -> ExitCode:
     """List recorded sessions, newest first: of every client found here, or of the files and folders named.
 
     What was read once is kept in an index (`dragoman index info`); only logs that changed are read again.
     """
-    query = query_of(console, wanted, update=not no_update)
+    query = query_of(console, wanted, update=not no_update, corpus=corpus)
     found = query.sessions(asked, with_agents=agents)
     if as_json:
         console.json([_facts(row) for row in found])

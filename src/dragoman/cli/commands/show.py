@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman import logs, model
-from dragoman.cli.filter_options import complete_sessions
+from dragoman.cli.filter_options import complete_sessions, corpus_events, corpus_option
 from dragoman.cli.log_files import as_line, events_of, files_of, format_option, raw_lines, written
 from dragoman.cli.terminal.call_lines import Line, count, said_of_operation, told_of
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, foreign, json_option
@@ -35,18 +35,31 @@ _TOLD = ("id", "session", "client", "version", "source", "raw", "kind", "stream"
 @click.option("--full", is_flag=True, help="Texts, outputs and diffs whole, however long.")
 @click.option("--raw", is_flag=True, help="Show each record's events beside the bytes they were read from.")
 @format_option
+@corpus_option
 @json_option
 @click.pass_obj
 def command(
-    console: Console, *, wanted: str, form: str | None, full: bool, raw: bool, format: str | None, as_json: bool
+    console: Console,
+    *,
+    wanted: str,
+    form: str | None,
+    full: bool,
+    raw: bool,
+    format: str | None,
+    corpus: str | None,
+    as_json: bool,
 ) -> ExitCode:
     """Show a session: what was said, thought and done, turn by turn, with diffs and its sub-agents.
 
     PATH is a log file, a folder, or - for what is piped in; ID is the beginning of a session's id. With --raw, record
     by record: what was understood, and the original, byte for byte, beside it on a wide terminal, else below it. Bytes
-    that are no text are written \\xNN there; `dragoman events --raw` gives them exactly.
+    that are no text are written \\xNN there; `dragoman events --raw` gives them exactly. With --corpus, the session is
+    told from the tables of a corpus: long texts are cut, and there are no originals.
     """
-    events = events_of(console, files_of(console, (wanted,), format), printed=raw)
+    if corpus is not None:
+        events = corpus_events(console, corpus, (wanted,), raw=raw, format=format)
+    else:
+        events = events_of(console, files_of(console, (wanted,), format), printed=raw)
     if raw:
         return _show_raw(console, events, as_json=as_json)
     exchanges: dict[tuple[str, str], list[model.TokensUsed]] = {}

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import click
 
 from dragoman import logs
-from dragoman.cli.filter_options import complete_sessions, query_of
+from dragoman.cli.filter_options import complete_sessions, corpus_option, query_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.errors import ConfigError
 from dragoman.serve import page
@@ -19,11 +19,14 @@ from dragoman.serve import page
 
 @click.command
 @click.argument("session", metavar="[ID|PATH]", required=False, shell_complete=complete_sessions)
+@corpus_option
 @click.option("--no-open", is_flag=True, help="Print the address instead of opening it in a browser.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Default: a free port.")
 @json_option
 @click.pass_obj
-def command(console: Console, *, session: str | None, no_open: bool, port: int, as_json: bool) -> ExitCode:
+def command(
+    console: Console, *, session: str | None, corpus: str | None, no_open: bool, port: int, as_json: bool
+) -> ExitCode:
     """Open a page on this machine with all recorded sessions, or with one of them. Ctrl-C ends it.
 
     ID is a session's id, its beginning, or `last`; PATH a log file or a folder with logs. The page only reads. It is
@@ -34,11 +37,12 @@ def command(console: Console, *, session: str | None, no_open: bool, port: int, 
     dragoman view
     dragoman view last
     dragoman view ~/backup/logs --no-open
+    dragoman view --corpus s3://company/corpus
     """
     from dragoman.cli.runner import run
 
-    is_path = session is not None and ("/" in session or os.path.lexists(session))
-    query = query_of(console, (session,) if is_path and session is not None else ())
+    is_path = corpus is None and session is not None and ("/" in session or os.path.lexists(session))
+    query = query_of(console, (session,) if is_path and session is not None else (), corpus=corpus)
     start = _start(query, None if is_path else session)
     run(_serve(console, page.Page(page.Library(query)), start, port, opens=not no_open, as_json=as_json))
     return ExitCode.OK

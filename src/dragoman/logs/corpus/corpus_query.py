@@ -19,12 +19,26 @@ from dragoman.logs.history.index import Counts, Index
 from dragoman.logs.history.indexed_file import FileRow
 from dragoman.logs.history.prints import LONG_ID
 from dragoman.logs.history.query import Query
-from dragoman.logs.history.rows import TABLES, AgentRow, Row
+from dragoman.logs.history.rows import (
+    TABLES,
+    AgentRow,
+    CallRow,
+    OperationRow,
+    OutcomeRow,
+    Row,
+    SessionRow,
+    StepRow,
+    TurnRow,
+    UsageRow,
+)
 from dragoman.logs.history.tables import Built
+from dragoman.logs.history.whole_sessions import as_struct
+from dragoman.model import AnyEvent
 
 from .parts import PART_TABLES, Manifest, Manifests, Read, opened, rows_of
 from .places import Place
 from .sources import NO_LOG
+from .told_again import Rows, told_again
 
 Current = dict[str, tuple[Manifest, Read]]
 """Address → the part that says what the log holds, and its entry there."""
@@ -77,6 +91,25 @@ class CorpusQuery(Query):
     def expected(self) -> int | None:
         """How many logs there are is known when the manifest was read."""
         return None
+
+    def logs_of(self, id: str) -> list[Found]:
+        """No file of this machine."""
+        return []
+
+    def _read(self, rows: list[SessionRow]) -> Iterator[AnyEvent]:
+        """The events of these sessions, as the tables tell of them."""
+        sessions = sorted({row.session for row in rows})
+        keys = {(row.session, row.stream) for row in rows}
+        marks = f"scopes.session IN ({', '.join('?' * len(sessions))})"
+
+        def found(kind: type[Row]) -> list[Any]:
+            name = next(name for name, one in TABLES.items() if one is kind)
+            stored = self.looked().rows(name, marks, sessions)
+            shifted = (self._all.shifted(as_struct(kind, row)) for row in stored)
+            return [row for row in shifted if (row.session, row.stream) in keys]
+
+        kinds: tuple[type[Row], ...] = (TurnRow, StepRow, CallRow, OperationRow, OutcomeRow, UsageRow)
+        return told_again(Rows(rows, *map(found, kinds)))
 
     # ── which parts are new ────────────────────────────────────────────────
 

@@ -103,8 +103,15 @@ class Library:
                 self._is_spent_stale, self._next_spent = False, now + 20 * max(0.0, now - began - 0.1)
             return self._spent
 
+    @property
+    def has_words(self) -> bool:
+        """Whether words can be searched: a corpus has no full text."""
+        return self.query.has_files
+
     def search(self, wanted: Wanted, *, limit: int, offset: int) -> tuple[list[Hit], int]:
         """Places that hold what is sought, best first, and how many there are."""
+        if not self.has_words:
+            return [], 0
         with self.lock:
             if self._words is None:
                 self._words = FullText(in_memory=self.fresh().index.is_in_memory)

@@ -41,7 +41,10 @@ def search_screen(library: Library, parameters: Parameters) -> Screen:
     hits, total = library.search(wanted, limit=_ON_A_PAGE, offset=(page - 1) * _ON_A_PAGE)
     rows = {row.session: row for row in library.sessions(filter_of({}))}
     body = ["<h1>Search</h1>", *_form(parameters)]
-    if any(parameters.values()):
+    if not library.has_words:
+        why = "A corpus has no full text to search. Its tables can be asked with SQL, and the list filters titles."
+        body.append(f'<p class="summary">{why}</p>')
+    elif any(parameters.values()):
         body.append(f'<p class="summary">{total:,} place{"s" if total != 1 else ""} found</p>')
     body += ['<ol class="hits" id="list">', *(_hit(hit, rows.get(hit.session)) for hit in hits), "</ol>"]
     body += pages("/search", parameters, page, max(1, -(-total // _ON_A_PAGE)))
