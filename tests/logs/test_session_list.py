@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,25 @@ import pytest
 from dragoman.logs import Filter, Index, Places, Query
 from dragoman.logs.history.session_list import SessionList
 from dragoman.logs.history.whole_sessions import WholeSessions
+from tests.logs.samples import SAMPLES
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+CHOICES: list[tuple[Filter, str]] = [
+    (Filter(), ""),
+    (Filter(), "FIX it"),
+    (Filter(), "s-1"),
+    (Filter(), "nobody said this"),
+    (Filter(client="claude_code"), ""),
+    (Filter(client="codex", project="p"), ""),
+    (Filter(project="/w"), "look"),
+    (Filter(project="w", client="claude_code"), ""),
+    (Filter(project="/nowhere"), ""),
+    (Filter(model="claude"), ""),
+    (Filter(session="s-"), ""),
+    (Filter(since=NOON), ""),
+    (Filter(until=NOON, since=NOON - timedelta(days=1)), ""),
+]
+"""What may be asked of the list, and in which words."""
 STAMP = "2026-01-01T00:00:{:02}.000Z"
 IDS = [f"s-{number}" for number in range(5)]
 AGENTS = ["a1", "a2"]
@@ -90,10 +109,14 @@ def test_the_list_is_what_all_sessions_put_together_are(seed: int, home: Path) -
             tops = query.sessions()
             families = {row.session: query._sessions.family(row) for row in tops}
             logs = {row.session: query.logs_of(row.session) for row in tops}
+            listings = [query.listing(one, words, limit=3, offset=1) for one, words in CHOICES]
+            costs = query.costs_of(tops)
             whole = query._all
             assert isinstance(query._sessions, WholeSessions)
             assert listed == query.sessions(with_agents=True), done
             assert tops == query.sessions(), done
+            assert listings == [query.listing(one, words, limit=3, offset=1) for one, words in CHOICES], done
+            assert costs == query.costs(), done
             assert families == {row.session: whole.family(row) for row in tops}, done
             assert logs == {row.session: query.logs_of(row.session) for row in tops}, done
 
@@ -129,3 +152,36 @@ def test_files_of_a_home_that_is_not_asked_are_out_of_the_answers(home: Path, tm
         query = Query(index, places=Places(home))
         assert [row.session for row in query.sessions()] == ["one"]
         assert isinstance(query._sessions, SessionList)
+
+
+def test_a_page_of_the_list_and_its_costs_are_those_of_all_sessions(home: Path, tmp_path: Path) -> None:
+    for format, files in SAMPLES.items():
+        for name, data in files:
+            path = tmp_path / "logs" / format / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+    usage = {"input_tokens": 1000, "cache_read_input_tokens": 5000, "output_tokens": 200}
+    message = {"role": "assistant", "id": "m", "model": "claude-sonnet-4-5", "content": [], "usage": usage}
+    record = {"type": "assistant", "uuid": "u", "sessionId": "priced", "timestamp": STAMP.format(0), "message": message}
+    (tmp_path / "logs" / "priced.jsonl").write_text(json.dumps(record) + "\n")
+    query = Query(Index(tmp_path / "index.sqlite"), places=Places(home), folders=[tmp_path / "logs"])
+    tops = query.sessions()
+    assert len({row.client for row in tops}) > 8
+    pages = [query.listing(limit=5, offset=offset) for offset in range(0, len(tops), 5)]
+    assert [row for page in pages for row in page.rows] == tops
+    assert {page.total for page in pages} == {len(tops)}
+    listings = [query.listing(one, words, limit=50) for one, words in CHOICES]
+    costs = query.costs_of(tops)
+    assert isinstance(query._sessions, SessionList)
+    _ = query._all
+    assert listings == [query.listing(one, words, limit=50) for one, words in CHOICES]
+    assert costs is not None
+    everything = query.costs()
+    assert {id: unpriced for id, (_, unpriced) in costs.items()} == {id: one for id, (_, one) in everything.items()}
+    known = {id: cost for id, (cost, _) in costs.items() if cost is not None}
+    assert known == pytest.approx({id: cost for id, (cost, _) in everything.items() if cost is not None})
+    assert known["priced"] == pytest.approx((1000 * 3 + 5000 * 0.3 + 200 * 15) / 1e6)
+    for (asked_for, words), listing in zip(CHOICES, listings, strict=True):
+        if not words:
+            assert listing.rows == query.sessions(asked_for)
+    query.close()

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import aiohttp
 import pytest
 
-from dragoman.logs import Query, statistics
+from dragoman.logs import Filter, Index, Places, Query, statistics
 from dragoman.logs.corpus import CorpusQuery, Labels, built, place_of, planned
 from dragoman.model import (
     Call,
@@ -30,6 +30,7 @@ from dragoman.model import (
     ToolReturned,
 )
 from dragoman.serve.page import Library, Page
+from dragoman.serve.page.growing import UNNAMED, Growing
 from dragoman.serve.page.timeline import bars_of
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
@@ -386,6 +387,41 @@ async def test_what_is_written_to_a_log_is_told_to_who_listens(folder: Path) -> 
                     break
         entries = (await reader.json(f"/session/{session}?from=end"))["entries"]
         assert entries[-1]["text"] == ["one more thing"]
+
+
+def grown(growing: Growing, *, at_all: bool = False) -> set[str]:
+    if at_all:
+        growing._next = 0.0
+    return growing.look()
+
+
+def test_sessions_that_grow_come_and_go_are_known_without_reading_all_logs_again(tmp_path: Path) -> None:
+    log = tmp_path / "home" / ".claude" / "projects" / "p" / "s-1.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(CLAUDE)
+    query = Query(Index(tmp_path / "index.sqlite"), places=Places(tmp_path / "home"))
+    library = Library(query)
+    library.prepare()
+    growing = Growing(library)
+    assert grown(growing, at_all=True) == set()
+    record = {"type": "user", "uuid": "later", "sessionId": "s-1", "timestamp": "2027-01-01T00:00:00Z"}
+    (before,) = library.listing(Filter(), "", limit=9, offset=0).rows
+    with log.open("a") as file:
+        file.write(json.dumps({**record, "message": {"role": "user", "content": "one more thing"}}) + "\n")
+    assert grown(growing) == {"s-1"}
+    (after,) = library.listing(Filter(), "", limit=9, offset=0).rows
+    assert after.events > before.events
+    assert after.ended == datetime(2027, 1, 1, tzinfo=UTC)
+    assert grown(growing) == set()
+    other = {**record, "sessionId": "s-2", "message": {"role": "user", "content": "another"}}
+    (log.parent / "s-2.jsonl").write_text(json.dumps(other) + "\n")
+    assert UNNAMED in grown(growing, at_all=True)
+    assert [row.session for row in library.listing(Filter(), "", limit=9, offset=0).rows] == ["s-2", "s-1"]
+    log.unlink()
+    assert grown(growing, at_all=True) == {UNNAMED}
+    assert [row.session for row in library.listing(Filter(), "", limit=9, offset=0).rows] == ["s-2"]
+    growing.close()
+    query.close()
 
 
 def test_a_bar_says_whether_a_call_failed() -> None:

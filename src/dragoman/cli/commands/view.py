@@ -44,7 +44,9 @@ def command(
     is_path = corpus is None and session is not None and ("/" in session or os.path.lexists(session))
     query = query_of(console, (session,) if is_path and session is not None else (), corpus=corpus)
     start = _start(query, None if is_path else session)
-    run(_serve(console, page.Page(page.Library(query)), start, port, opens=not no_open, as_json=as_json))
+    library = page.Library(query)
+    library.prepare()
+    run(_serve(console, page.Page(library), start, port, opens=not no_open, as_json=as_json))
     return ExitCode.OK
 
 

@@ -8,10 +8,17 @@ from dragoman.doors import door
 
 if TYPE_CHECKING:
     from .analyse import Analysis as Analysis, ContextUse as ContextUse, said_of_spot as said_of_spot
-    from .discover import all_logs as all_logs, find_logs as find_logs, homes as homes, read_log as read_log
+    from .discover import (
+        WalkNoting as WalkNoting,
+        all_logs as all_logs,
+        find_logs as find_logs,
+        homes as homes,
+        read_log as read_log,
+    )
     from .drift import Drift as Drift, check_drift as check_drift
     from .filter import chosen_events as chosen_events, moment_asked as moment_asked
     from .index import Counts as Counts
+    from .listing import Listing as Listing, name_of_project as name_of_project
     from .looks import described as described
     from .prints import without_prints as without_prints
     from .query import logs_named as logs_named
@@ -28,10 +35,11 @@ else:
         __name__,
         {
             "analyse": ("Analysis", "ContextUse", "said_of_spot"),
-            "discover": ("all_logs", "find_logs", "homes", "read_log"),
+            "discover": ("WalkNoting", "all_logs", "find_logs", "homes", "read_log"),
             "drift": ("Drift", "check_drift"),
             "filter": ("chosen_events", "moment_asked"),
             "index": ("Counts",),
+            "listing": ("Listing", "name_of_project"),
             "looks": ("described",),
             "prints": ("without_prints",),
             "query": ("logs_named",),

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import datetime
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import fsum
 from typing import Any, Final
 
 from dragoman import config
 
 from .costs import Costs
-from .filter import Filter
+from .filter import EVERYTHING, Filter
 from .index import Index, current_rows
-from .layout import microseconds, moment_of
+from .layout import json_text, microseconds, moment_of
 from .rows import UsageRow
+from .whole_sessions import Key
 
 _SECOND: Final = "({0}.time - ({0}.time % 1000000 + 1000000) % 1000000) / 1000000"
 _TIMES: Final = {
@@ -29,8 +32,8 @@ _DAY: Final = "({0}.time - ({0}.time % 86400000000 + 86400000000) % 86400000000)
 """The number of a day since 1970: several times as quick as its name."""
 _CLIENT: Final = "(SELECT client FROM sessions WHERE sessions.scope = calls.scope LIMIT 1)"
 _CALLS: Final = {"tool": "calls.name", "operation": "calls.operation", "model": "calls.model", "client": _CLIENT}
-_USAGE: Final = {"model": "usage.model", "client": "usage.client"}
-_WORDS: Final = frozenset({*_CALLS, *_USAGE})
+_USAGE: Final = {"model": "usage.model", "client": "usage.client", "scope": "usage.scope"}
+_WORDS: Final = frozenset({*_CALLS, *_USAGE} - {"scope"})
 COUNTED: Final = frozenset({*_WORDS, *_TIMES})
 """What can be grouped by here."""
 _KINDS: Final = (
@@ -58,8 +61,10 @@ Names = tuple[str | None, ...]
 class Counting:
     """Counts of an index whose repeated exchanges are decided, in groups."""
 
-    def __init__(self, index: Index, asked: Filter, by: Sequence[str]) -> None:
+    def __init__(self, index: Index, asked: Filter, by: Sequence[str], scopes: Iterable[int] | None = None) -> None:
         self._index, self._asked, self._by = index, asked, tuple(by)
+        self._scopes = None if scopes is None else json_text(list(scopes))
+        """Only the rows of these are counted."""
         self._words = index.words()
         self._costs = Costs(config.current().settings.prices)
 
@@ -170,6 +175,9 @@ class Counting:
     def _where(self, table: str) -> tuple[str, list[Any]]:
         asked = self._asked
         where, values = [f"{table}.{_COPIES}", current_rows(table)], list[Any]()
+        if self._scopes is not None:
+            where.append(f"{table}.scope IN (SELECT value FROM json_each(?))")
+            values.append(self._scopes)
         if asked.since is not None:
             where.append(f"{table}.time >= ?")
             values.append(microseconds(asked.since))
@@ -197,8 +205,32 @@ class Counting:
     def _named(self, names: Sequence[Any], by: Sequence[str] | None = None) -> Names:
         by = self._by if by is None else by
         return tuple(
-            [self._words[one] if kind in _WORDS else _name(one, kind) for one, kind in zip(names, by, strict=True)]
+            [
+                self._words[one] if kind in _WORDS else one if kind == "scope" else _name(one, kind)
+                for one, kind in zip(names, by, strict=True)
+            ]
         )
+
+
+def costs_of(index: Index, families: Mapping[str, Iterable[Key]]) -> dict[str, tuple[float | None, int]]:
+    """Session → what it and its sub-agents, whose keys are given, cost, and how many exchanges have no known price.
+
+    A session without any exchange is not among them.
+    """
+    of = "SELECT id FROM scopes WHERE session = ? AND stream = ?"
+    roots = {id: root for root, keys in families.items() for one in keys for (id,) in index.ask(of, *one)}
+    counting = Counting(index, EVERYTHING, ("scope",), roots)
+    known: dict[str, list[float]] = {}
+    unpriced: Counter[str] = Counter()
+    for (scope,), _, _, cost, without in counting.tokens():
+        root = roots[scope]
+        known.setdefault(root, []).extend(() if cost is None else (cost,))
+        unpriced[root] += without
+    for (scope,), cost in counting.alone():
+        root = roots[scope]
+        known.setdefault(root, []).extend(() if cost is None else (cost,))
+        unpriced[root] += cost is None
+    return {root: (fsum(costs) if costs else None, unpriced[root]) for root, costs in known.items()}
 
 
 def _date(day: int) -> datetime.date:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -151,6 +151,21 @@ class Walk:
 
     def __iter__(self) -> Iterator[Found]:
         return all_logs(*self._given)
+
+
+class WalkNoting(Walk):
+    """The same, which keeps those logs that `is_noted` when they are found."""
+
+    def __init__(self, walk: Walk, is_noted: Callable[[Found], bool]) -> None:
+        self._given, self._is_noted = walk._given, is_noted
+        self.noted: list[Found] = []
+
+    def __iter__(self) -> Iterator[Found]:
+        self.noted = []
+        for found in super().__iter__():
+            if self._is_noted(found):
+                self.noted.append(found)
+            yield found
 
 
 def _files_of(format: LogFormat, home: Path) -> Iterator[tuple[Path | str, os.stat_result | None]]:

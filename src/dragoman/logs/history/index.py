@@ -629,9 +629,14 @@ def default_path() -> Path:
 # ── how it is stored ─────────────────────────────────────────────────────────
 
 _FILE_COLUMNS: Final = FileRow.__struct_fields__
-_LISTED: Final = ("session", "stream", "started", "parent", "place", "folder", "data", "files")
+_LISTED: Final = (
+    *("session", "stream", "started", "ended", "parent", "place", "client", "folder", "project", "models", "sought"),
+    *("data", "files"),
+)
 _LOOKED_UP: Final = (
-    ("session_list", "started DESC, session DESC, stream DESC", ""),
+    ("files", "copy", "copy"),
+    ("session_list", "started DESC, session DESC, stream DESC, parent", ""),
+    ("session_list", "client, folder, project", "parent IS NULL"),
     ("session_list", "parent", "parent IS NOT NULL"),
     ("session_list", "folder", ""),
     ("sessions", "parent_session", "parent_session IS NOT NULL"),

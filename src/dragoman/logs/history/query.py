@@ -19,16 +19,18 @@ import msgspec
 
 from dragoman import config
 from dragoman.errors import LogError, StorageError, nearest
+from dragoman.logs.archive import copies_folder
 from dragoman.logs.base.format import Places
 from dragoman.logs.base.reading import read
 from dragoman.model import AnyEvent, Session
 
-from .discover import Found, Walk, find_logs, no_session
+from .discover import Found, Walk, find_logs, homes, no_session
 from .filter import EVERYTHING, Filter, chosen_events
 from .index import Counts, Index, default_path
 from .indexed_file import name_of, path_of
 from .layout import cells_of
-from .projects import Project, projects_of, repository_of
+from .listing import Listing, choice, listed
+from .projects import Project, projects_of
 from .rows import TABLES, Row, SessionRow, UsageRow, columns_of
 from .session_list import SessionList
 from .sessions import key_of, numbered, sessions_of
@@ -137,6 +139,23 @@ class Query:
         self._begin()
         return counts
 
+    def read_again(self, found: Iterable[Found]) -> None:
+        """Updates the index from some logs of those that are queried, after `refresh`; new ones may be among them."""
+        before = self.index.count()
+        self.index.update(found)
+        self._count += self.index.count() - before
+        self._begin()
+
+    def twin(self) -> Query | None:
+        """The same query by a connection of its own, to update a stored index while this one answers.
+
+        `None` where there is no such index, or it is not of files.
+        """
+        if self._paths is not None or not self.has_files or self.index.is_in_memory:
+            return None
+        index = Index(self.index.path)
+        return Query(index, homes=self._homes, folders=self._folders, places=self._places)
+
     def as_indexed(self) -> None:
         """Answers from the index as it is, without looking at any log, until `refresh` is called.
 
@@ -176,7 +195,7 @@ class Query:
             if not is_new_index_made and not self.index.count():
                 return None
             self.refresh()
-        if not self._is_of_the_files_queried():
+        if not self.is_of_the_whole_index():
             return None
         try:
             settle(self.index)
@@ -184,7 +203,8 @@ class Query:
             return None
         return self.index
 
-    def _is_of_the_files_queried(self) -> bool:
+    def is_of_the_whole_index(self) -> bool:
+        """Whether the index holds just the files that are queried."""
         if self._paths is not None or self.index.is_in_memory:
             return False
         return self.index.count() == self._count
@@ -196,11 +216,18 @@ class Query:
             return self._known
         if not self._is_fresh:
             self.refresh()
-        if self._list is None and self._is_of_the_files_queried():
+        if self._list is None and self.is_of_the_whole_index():
             with suppress(StorageError):  # then they are put together for this query
-                self._list = SessionList(self.index, self._walked)
+                self._list = SessionList(self.index, self._homes_in_order())
             self._is_looking = False
         return self._list or self._all
+
+    def _homes_in_order(self) -> Iterator[str]:
+        """The folders that `all_logs` goes through, one after the other."""
+        for _, home in homes(self._places, self._homes):
+            yield name_of(home)
+        yield from map(name_of, self._folders)
+        yield name_of(copies_folder())
 
     @property
     def _all(self) -> WholeSessions:
@@ -214,18 +241,26 @@ class Query:
         """Sessions, newest first; `with_agents` includes sub-agents."""
         sessions = self._sessions
         if isinstance(sessions, SessionList) and asked.tool is None is asked.operation:
-            matching = (row for row in sessions.rows(with_agents=with_agents) if matches(row, asked))
+            matching = filter(choice(asked), sessions.rows(with_agents=with_agents))
             return list(islice(matching, asked.limit))
         rows = [row for row in self._all.rows if with_agents or not self._all.is_below(row)]
         found = self._matching(rows, asked)
         return found if asked.limit is None else found[: asked.limit]
 
-    def chosen(self, rows: Iterable[SessionRow], asked: Filter) -> list[SessionRow]:
-        """Those of some sessions that are asked for, as far as their rows tell: not by tool or operation."""
-        return [row for row in rows if matches(row, asked)]
+    def listing(self, asked: Filter = EVERYTHING, words: str = "", *, limit: int, offset: int = 0) -> Listing:
+        """Some sessions, newest first, and how many there are by client and by project: not by tool or operation.
+
+        With `words`, those whose title, id, project, client or models hold all of them. However many sessions there
+        are, only those that are given are read, where an index keeps their list.
+        """
+        sessions = self._sessions
+        if isinstance(sessions, SessionList):
+            return sessions.listing(asked, words, limit=limit, offset=offset)
+        rows = (row for row in sessions.rows if not sessions.is_below(row))
+        return listed(rows, asked, words, limit=limit, offset=offset)
 
     def _matching(self, rows: Iterable[SessionRow], asked: Filter) -> list[SessionRow]:
-        found = [row for row in rows if matches(row, asked)]
+        found = list(filter(choice(asked), rows))
         for table, column, value in (("calls", "name", asked.tool), ("operations", "type", asked.operation)):
             if value is not None:
                 keys = self._having(table, column, value)
@@ -265,11 +300,26 @@ class Query:
 
     def events_of(self, id: str) -> Iterator[AnyEvent]:
         """All events of a session and its sub-agents, with turn and step; for a sub-agent, of its whole session."""
-        return numbered(self._read(self._all.family(self._all.root(self.find(id)))))
+        row = self.find(id)
+        return numbered(self._read(self._sessions.family(self._sessions.root(row))))
 
     def root_of(self, row: SessionRow) -> SessionRow:
         """The session that a sub-agent belongs to; a session itself."""
-        return self._all.root(row)
+        return self._sessions.root(row)
+
+    def row_of(self, session: str) -> SessionRow | None:
+        """The row of the session with just this id, if there is one."""
+        return self._sessions.row(session)
+
+    def costs_of(self, rows: Iterable[SessionRow]) -> dict[str, tuple[float | None, int]] | None:
+        """The same as `costs` of some sessions alone, by sums of the index; `None` if it is not of just these files."""
+        from .counted import costs_of
+
+        sessions, index = self._sessions, self.settled()
+        if index is None or not isinstance(sessions, SessionList):
+            return None
+        families = {row.session: [key(one) for one in sessions.family(row)] for row in rows}
+        return costs_of(index, families)
 
     def costs(self) -> dict[str, tuple[float | None, int]]:
         """Session → what it and its sub-agents cost, and how many of their exchanges have no known price.
@@ -347,8 +397,8 @@ class Query:
         keys = {key(row) for row in rows}
         sessions = self._sessions
         files = {file: format for row in rows for file, format in sessions.files_of(row)}
-        for file, format in sorted(files.items(), key=lambda one: sessions.place_of(one[0])):
-            for event in read(path_of(file), format):
+        for file in sessions.sorted_files(files):
+            for event in read(path_of(file), files[file]):
                 if key_of(event) in keys:
                     yield event
 
@@ -452,29 +502,6 @@ def _joined(before: Found | None, found: Found) -> Found:
         if found.sessions is None
         else Found(found.path, found.format, found.home, before.sessions | found.sessions)
     )
-
-
-def matches(row: SessionRow, asked: Filter) -> bool:
-    """Whether a session is one of those asked for, as far as its own row tells."""
-    return (
-        (asked.client is None or row.client == asked.client)
-        and (asked.session is None or row.session.startswith(asked.session))
-        and (asked.model is None or any(model.startswith(asked.model) for model in row.models))
-        and (asked.since is None or (row.ended is not None and row.ended >= asked.since))
-        and (asked.until is None or (row.started is not None and row.started < asked.until))
-        and (asked.project is None or is_of_project(row, asked.project))
-    )
-
-
-def is_of_project(row: SessionRow, project: str) -> bool:
-    """Whether a session belongs to a project: named by a folder in it, by its own folder's name, or as its log does."""
-    if row.project is None:
-        return False
-    known = {row.project, row.cwd, row.repository}
-    if project in known or project in {Path(one).name for one in known if one}:
-        return True
-    folder = os.path.abspath(os.path.expanduser(project)) if project.startswith((".", "~", "/")) else project
-    return folder in known or (row.repository is not None and repository_of(folder) == row.repository)
 
 
 def _with_children(sessions: Iterable[Session]) -> Iterator[Session]:

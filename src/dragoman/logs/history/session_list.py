@@ -7,7 +7,7 @@ anew, with all that they are related to: other files of the same session, what s
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -15,8 +15,11 @@ import msgspec
 
 from dragoman.errors import StorageError
 
+from .filter import Filter
 from .index import Index
-from .layout import json_text, microseconds, moment_of
+from .indexed_file import FileRow
+from .layout import json_text, microseconds, moment_of, writable
+from .listing import Listing, OfProject, name_of_project, sought_in, words_of
 from .projects import repositories_of
 from .rows import SessionRow
 from .whole_sessions import Key, WholeSessions, is_copy, key, only_one
@@ -33,19 +36,25 @@ _decode = msgspec.msgpack.Decoder(list[Any]).decode
 
 
 class SessionList:
-    """The stored list. `walked` gives the names of the files that sessions are read from, in their order."""
+    """The stored list. `homes` are the folders that logs lie in, in the order that they are gone through."""
 
-    def __init__(self, index: Index, walked: Callable[[], Sequence[str]]) -> None:
-        self._index, self._walked = index, walked
-        self._places: dict[str, int] | None = None
+    def __init__(self, index: Index, homes: Iterable[str]) -> None:
+        self._index = index
+        self._homes = {home: place for place, home in enumerate(homes)}
         self._repositories: dict[str, str] | None = None
         self._bring_up_to_date()
 
-    def place_of(self, file: str) -> int:
-        """The place of a file among all files."""
-        if self._places is None:
-            self._places = {name: place for place, name in enumerate(self._walked())}
-        return self._places.get(file, len(self._places))
+    def sorted_files(self, files: Iterable[str]) -> list[str]:
+        """Files in the order that all are gone through."""
+        names = list(files)
+        if len(names) < 2:
+            return names
+        known = [row for name in names if (row := self._index.file(name)) is not None]
+        return [row.path for row in sorted(known, key=self._place_of)]
+
+    def _place_of(self, file: FileRow) -> tuple[int, list[str]]:
+        """Homes come one after the other, and the files of each by the parts of their paths."""
+        return self._homes.get(file.home or "", len(self._homes)), file.path.split("/")
 
     # ── asking ─────────────────────────────────────────────────────────────
 
@@ -59,6 +68,36 @@ class SessionList:
         which = "" if with_agents else "WHERE parent IS NULL"
         (count,) = next(self._index.ask(f"SELECT count(*) FROM session_list {which}"))
         return int(count)
+
+    def listing(self, asked: Filter, words: str, *, limit: int, offset: int) -> Listing:
+        """Some sessions of those that are asked for, newest first; and how many there are, by client and by project."""
+        where, values = _which(asked, words)
+        listing, of_project = Listing(), None if asked.project is None else OfProject(asked.project)
+        meant: list[tuple[str | None, str | None]] = []
+        counted = f"SELECT client, folder, project, count(*) FROM session_list WHERE {where} GROUP BY 1, 2, 3"
+        for client, folder, project, count in self._index.ask(counted, *values):
+            repository = self._repository(folder)
+            is_meant = of_project is None or of_project.has(project, folder, repository)
+            if is_meant:
+                listing.clients[client] += count
+            if asked.client is None or client == asked.client:
+                listing.projects[name_of_project(repository, project)] += count
+                if is_meant:
+                    listing.total += count
+                    meant.append((folder, project))
+        if asked.client is not None:
+            where, values = f"{where} AND client = ?", [*values, asked.client]
+        if of_project is not None:
+            where += " AND (folder, project) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))"
+            values = [*values, json_text(meant)]
+        # Which rows are meant is found in an index; only those are read.
+        some = f"rowid IN (SELECT rowid FROM session_list WHERE {where} {_NEWEST} LIMIT ? OFFSET ?)"
+        listing.rows = list(self._found(f"WHERE {some} {_NEWEST}", *values, limit, offset))
+        return listing
+
+    def row(self, session: str) -> SessionRow | None:
+        """The session with just this id."""
+        return next(self._found("WHERE session = ? AND stream = 'main'", session), None)
 
     def beginning(self, id: str) -> SessionRow | None:
         """The session with this id or prefix of it; a sub-agent by its own id. `LogError` if a prefix means several."""
@@ -138,7 +177,7 @@ class SessionList:
         return known
 
     def _rows_of(self, sessions: set[str]) -> Iterator[tuple[Any, ...]]:
-        files = sorted(self._index.files_with(sessions), key=lambda one: self.place_of(one.path))
+        files = sorted(self._index.files_with(sessions), key=self._place_of)
         seen: set[tuple[object, ...]] = set()
         self._index.look_at(one.path for one in files if not is_copy(one, seen))
         whole = WholeSessions(self._index, find_repositories=False)
@@ -150,12 +189,36 @@ class SessionList:
                 yield (
                     *key(row),
                     None if row.started is None else microseconds(row.started),
+                    None if row.ended is None else microseconds(row.ended),
                     None if above is None else _named(key(above)),
                     places[key(row)],
+                    row.client,
                     row.cwd or row.project,
+                    row.project,
+                    json_text(row.models),
+                    sought_in(row),
                     _packed(row),
                     json_text([ids[file] for file, _ in whole.files_of(row)]),
                 )
+
+
+def _which(asked: Filter, words: str) -> tuple[str, list[Any]]:
+    """The sessions of a filter, but for its client and project: those are counted."""
+    where, values = ["parent IS NULL"], list[Any]()
+    if asked.session is not None:
+        where.append("substr(session, 1, ?) = ?")
+        values += [len(asked.session), asked.session]
+    if asked.model is not None:
+        where.append("EXISTS (SELECT 1 FROM json_each(models) WHERE substr(value, 1, ?) = ?)")
+        values += [len(asked.model), asked.model]
+    for name, moment, sign in (("ended", asked.since, ">="), ("started", asked.until, "<")):
+        if moment is not None:
+            where.append(f"{name} {sign} ?")
+            values.append(microseconds(moment))
+    for word in words_of(words):
+        where.append("instr(sought, ?)")
+        values.append(writable(word))
+    return " AND ".join(where), values
 
 
 def _packed(row: SessionRow) -> bytes:

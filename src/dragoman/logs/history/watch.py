@@ -55,6 +55,16 @@ class Watch:
         for file in list(self._files.values()):
             yield from self._news(file)
 
+    def grown(self, *, for_files: bool = True) -> Iterator[tuple[Found, set[str]]]:
+        """Each log with events since the last look, and the sessions that these are of."""
+        if for_files:
+            self._search()
+        for file in list(self._files.values()):
+            if sessions := {key_of(event)[0] for event in self._news(file)}:
+                found = file.found
+                # What the system said of it when it was found is no longer so.
+                yield Found(found.path, found.format, found.home, found.sessions), sessions
+
     def _news(self, file: _File) -> Iterator[AnyEvent]:
         try:
             yield from file.news()
@@ -147,7 +157,7 @@ class _File:
     """One log that is followed."""
 
     def __init__(self, found: Found, began: _Beginning, *, is_new: bool) -> None:
-        self._found, self._began, self._is_new = found, began, is_new
+        self.found, self._began, self._is_new = found, began, is_new
         self._format: LogFormat = FORMATS[found.format]
         self._seen: State = () if is_new else self._state()
         self._before = self._seen
@@ -159,14 +169,14 @@ class _File:
 
     def paths(self) -> Iterator[Path]:
         """The files that it is read from."""
-        yield self._found.path
-        yield from self._format.beside(self._found.path)
+        yield self.found.path
+        yield from self._format.beside(self.found.path)
 
     def folders(self) -> Iterator[str]:
         """The folders above it, as far as logs are searched for."""
-        home = self._found.home
-        if home is not None and home in self._found.path.parents:
-            for folder in self._found.path.parents:
+        home = self.found.home
+        if home is not None and home in self.found.path.parents:
+            for folder in self.found.path.parents:
                 yield str(folder)
                 if folder == home:
                     return
@@ -192,18 +202,18 @@ class _File:
             return
         before = self._before = self._seen
         self._seen = state
-        fresh = self._format.reader(self._found.path)
-        if isinstance(fresh, LinesReader) and is_of_lines(fresh) and not is_compressed(self._found.path):
+        fresh = self._format.reader(self.found.path)
+        if isinstance(fresh, LinesReader) and is_of_lines(fresh) and not is_compressed(self.found.path):
             events = self._new_lines(fresh, before)
         else:
             events = self._new_events()
-        meant = self._found.sessions
+        meant = self.found.sessions
         for event in events:
             if meant is None or key_of(event)[0] in meant:
                 yield event
 
     def _new_lines(self, fresh: LinesReader, before: State) -> Iterator[AnyEvent]:
-        with self._found.path.open("rb") as file:
+        with self.found.path.open("rb") as file:
             facts = os.fstat(file.fileno())
             same = bool(before) and before[0][:2] == (facts.st_dev, facts.st_ino)
             if self._reader is None or not same or facts.st_size < self._offset or not self._goes_on(file):
@@ -230,7 +240,7 @@ class _File:
             yield from numbered(self._reader.feed(data), self._counters)
 
     def _new_events(self) -> Iterator[AnyEvent]:
-        for event in numbered(read_log(self._found)):
+        for event in numbered(read_log(self.found)):
             if event.id in self._told:
                 continue
             self._told.add(event.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -148,9 +148,13 @@ class WholeSessions:
         """The files a session stands in, each with its format."""
         return self.files[key(row)]
 
-    def place_of(self, file: str) -> int:
-        """The place of a file among all files."""
-        return self.order[file]
+    def sorted_files(self, files: Iterable[str]) -> list[str]:
+        """Files in the order that all are gone through."""
+        return sorted(files, key=self.order.__getitem__)
+
+    def row(self, session: str) -> SessionRow | None:
+        """The session with just this id."""
+        return next((row for row in self.rows if row.session == session and row.stream == "main"), None)
 
     def is_below(self, row: SessionRow) -> bool:
         """Whether it is a sub-agent of one that is here."""

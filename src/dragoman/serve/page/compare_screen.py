@@ -46,7 +46,7 @@ def compare_screen(library: Library, parameters: Parameters) -> Screen:
     reads = [library.session(first), library.session(second)]
     done = [_done(read) for read in reads]
     rows = list(_rows(*done))
-    spent = library.spent()
+    spent = library.spent(read.row for read in reads if not read.is_of_another)
     body += _figures(reads, [cost_text(spent.get(read.row.session)) for read in reads])
     same = sum(kind == "same" for kind, _, _ in rows)
     body.append(f'<p class="summary">{same:,} calls are the same, {len(rows) - same:,} differ.</p>')

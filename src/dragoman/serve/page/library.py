@@ -18,12 +18,15 @@ import msgspec
 from dragoman.logs import Chosen, Filter, Found, Query, SessionRow
 from dragoman.logs.export import Conversation, conversations_of
 from dragoman.logs.full_text import FullText, Hit, Wanted
+from dragoman.logs.history import Listing
 from dragoman.model import AnyEvent
 
 _LONG, _FIRST = 6_000, 1_500
 """Events from which on a session is long, and how many are read to show how it begins."""
 _KEPT: Final = 3
 """Sessions that stay in memory after they were shown."""
+_MOST_HELD: Final = 30_000
+"""Events of all of them; of the one that was shown last there may be more."""
 
 
 class Spent(msgspec.Struct):
@@ -43,6 +46,8 @@ class Read(msgspec.Struct):
     """That of the session, or of the sub-agent that was asked for."""
     is_beginning: bool = False
     """Whether only the first events of a long session were read."""
+    is_of_another: bool = False
+    """Whether its row is that of a sub-agent: what it cost is counted in its session."""
 
 
 class Library:
@@ -50,25 +55,36 @@ class Library:
 
     def __init__(self, query: Query) -> None:
         self.query, self.lock = query, threading.RLock()
-        self._is_stale = self._are_words_stale = False
+        self._is_stale = self._is_renewed = self._are_words_stale = False
         self._spent: dict[str, Spent] | None = None
         self._is_spent_stale, self._next_spent = False, 0.0
         self._words: FullText | None = None
-        self._all: list[SessionRow] | None = None
-        """All sessions, newest first, until one changes: every screen of a long list asks for them."""
         self._read: OrderedDict[tuple[object, ...], tuple[list[AnyEvent], list[Conversation]]] = OrderedDict()
+
+    def prepare(self) -> None:
+        """Brings the list and the costs up to the logs, so that no screen waits for that."""
+        with self.lock:
+            rows = self.fresh().listing(limit=1).rows
+            self.query.costs_of(rows)
 
     def changed(self) -> None:
         """Logs have changed: the next question looks at them."""
         self._is_stale = self._are_words_stale = True
 
+    def renewed(self) -> None:
+        """The index was updated elsewhere: the next question looks there, and at no log."""
+        self._is_renewed = self._are_words_stale = True
+
     def fresh(self) -> Query:
         """The query, after it has read what changed."""
         if self._is_stale:
-            self._is_stale = False
+            self._is_stale = self._is_renewed = False
             counts = self.query.refresh()
             if counts.read_on or counts.read_anew or counts.removed:
-                self._is_spent_stale, self._all = True, None
+                self._is_spent_stale = True
+        elif self._is_renewed:
+            self._is_renewed = False
+            self.query.as_indexed()
         return self.query
 
     def files(self) -> list[Found]:
@@ -76,32 +92,42 @@ class Library:
         with self.lock:
             return self.query.files()
 
-    def sessions(self, asked: Filter, words: str = "") -> list[SessionRow]:
-        """Sessions, newest first; with `words`, those whose title, id, project or model hold all of them."""
+    def listing(self, asked: Filter, words: str, *, limit: int, offset: int) -> Listing:
+        """Some sessions, newest first, and how many there are."""
+        with self.lock:
+            return self.fresh().listing(asked, words, limit=limit, offset=offset)
+
+    def sessions(self, asked: Filter) -> list[SessionRow]:
+        """All sessions that are asked for, newest first."""
+        with self.lock:
+            return self.fresh().sessions(asked)
+
+    def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
+        """The sessions with these ids."""
         with self.lock:
             query = self.fresh()
-            if self._all is None:
-                self._all = query.sessions()
-            found = query.chosen(self._all, asked)
-        wanted = words.lower().split()
-        return [row for row in found if _holds(row, wanted)] if wanted else found
+            return {id: row for id in set(ids) if (row := query.row_of(id)) is not None}
 
-    def chosen(self, rows: list[SessionRow], asked: Filter) -> list[SessionRow]:
-        """Those of some sessions that are asked for."""
-        return self.query.chosen(rows, asked)
-
-    def spent(self) -> dict[str, Spent]:
-        """Session → what it cost, sub-agents included."""
+    def spent(self, rows: Iterable[SessionRow]) -> dict[str, Spent]:
+        """Session → what it cost, sub-agents included; of these sessions, which are no sub-agents."""
+        chosen = list(rows)
         with self.lock:
-            query = self.fresh()
-            # Counting all costs takes a while where there are very many sessions: then it is not done all the time.
-            is_due = self._is_spent_stale and time.monotonic() >= self._next_spent
-            if self._spent is None or is_due:
-                began = time.monotonic()
-                self._spent = {root: Spent(*found) for root, found in query.costs().items()}
-                now = time.monotonic()
-                self._is_spent_stale, self._next_spent = False, now + 20 * max(0.0, now - began - 0.1)
-            return self._spent
+            some = self.fresh().costs_of(chosen)
+            if some is None:
+                everything = self._all_spent()
+                return {row.session: everything[row.session] for row in chosen if row.session in everything}
+            return {root: Spent(*found) for root, found in some.items()}
+
+    def _all_spent(self) -> dict[str, Spent]:
+        """The same of all sessions, where there is no index to ask for some."""
+        # Counting all costs takes a while where there are very many sessions: then it is not done all the time.
+        is_due = self._is_spent_stale and time.monotonic() >= self._next_spent
+        if self._spent is None or is_due:
+            began = time.monotonic()
+            self._spent = {root: Spent(*found) for root, found in self.query.costs().items()}
+            now = time.monotonic()
+            self._is_spent_stale, self._next_spent = False, now + 20 * max(0.0, now - began - 0.1)
+        return self._spent
 
     @property
     def has_words(self) -> bool:
@@ -138,18 +164,21 @@ class Library:
             if key not in self._read and beginning and stream is None and row.events > _LONG:
                 events = list(islice(query.events_of(root.session), _FIRST))
                 (first, *_) = conversations_of(Chosen(lambda: events, "clean"))
-                return Read(row, events, first, is_beginning=True)
+                return Read(row, events, first, is_beginning=True, is_of_another=row is not root)
             if key not in self._read:
                 events = list(query.events_of(root.session))
                 self._read[key] = events, conversations_of(Chosen(lambda: events, "clean"))
             self._read.move_to_end(key)
-            while len(self._read) > _KEPT:
+            while len(self._read) > 1 and (len(self._read) > _KEPT or self._held() > _MOST_HELD):
                 self._read.popitem(last=False)
             events, conversations = self._read[key]
         found = {(one.id, one.stream): one for one in all_of(conversations)}
         wanted = (row.session, row.stream if stream is None else stream)
         chosen = found.get(wanted) or next((one for key, one in found.items() if key[1] == wanted[1]), None)
-        return Read(row, events, chosen or conversations[0])
+        return Read(row, events, chosen or conversations[0], is_of_another=row is not root)
+
+    def _held(self) -> int:
+        return sum(len(events) for events, _ in self._read.values())
 
 
 def all_of(conversations: Iterable[Conversation]) -> Iterable[Conversation]:
@@ -171,8 +200,3 @@ def _state(files: Iterable[Found]) -> tuple[object, ...]:
             continue
         found.append((str(file.path), facts.st_size, facts.st_mtime_ns))
     return tuple(found)
-
-
-def _holds(row: SessionRow, words: list[str]) -> bool:
-    text = " ".join([row.title or "", row.session, row.project or "", row.client or "", *row.models]).lower()
-    return all(word in text for word in words)

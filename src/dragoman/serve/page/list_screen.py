@@ -12,7 +12,7 @@ import msgspec
 
 from dragoman.logs import FORMATS, Filter, SessionRow
 from dragoman.logs.export import dollars, plain
-from dragoman.logs.history import moment_asked
+from dragoman.logs.history import moment_asked, name_of_project
 
 from .frame import Asked, Parameters, Screen, address, hidden, moment, number, pages, session_address
 from .library import Library, Spent
@@ -40,34 +40,31 @@ def filter_of(parameters: Parameters) -> Filter:
 def sessions_screen(library: Library, parameters: Parameters) -> Screen:
     """The list."""
     asked, words = filter_of(parameters), parameters.get("q", "")
-    # A facet counts what choosing it would give: all other filters hold.
-    some = library.sessions(msgspec.structs.replace(asked, client=None, project=None), words)
-    of_client = some if asked.client is None else [row for row in some if row.client == asked.client]
-    of_project = some if asked.project is None else library.chosen(some, Filter(project=asked.project))
-    found = of_client if asked.project is None else library.chosen(of_client, Filter(project=asked.project))
-    spent = library.spent()
-    last = max(1, -(-len(found) // _ON_A_PAGE))
-    page = min(last, max(1, _whole(parameters.get("page", "1"))))
-    shown = found[(page - 1) * _ON_A_PAGE : page * _ON_A_PAGE]
-    clients = Counter(row.client for row in of_project if row.client)
-    projects = Counter(name for row in of_client if (name := project_of(row)) is not None)
+    page = max(1, _whole(parameters.get("page", "1")))
+    listing = library.listing(asked, words, limit=_ON_A_PAGE, offset=(page - 1) * _ON_A_PAGE)
+    last = max(1, -(-listing.total // _ON_A_PAGE))
+    if page > last:
+        page = last
+        listing = library.listing(asked, words, limit=_ON_A_PAGE, offset=(page - 1) * _ON_A_PAGE)
+    shown, spent = listing.rows, library.spent(listing.rows)
+    clients, projects = (_said(counts) for counts in (listing.clients, listing.projects))
     body = [
         '<div class="with-side"><aside class="facets" aria-label="Filters">',
         *_facet("Client", "client", clients, parameters),
         *_facet("Project", "project", projects, parameters),
         "</aside>",
         '<section class="list">',
-        *_head(parameters, len(found)),
+        *_head(parameters, listing.total),
         '<ul class="sessions" id="list">',
         *(_row(row, spent.get(row.session)) for row in shown),
         "</ul>",
-        *([] if found else [_nothing(parameters)]),
+        *([] if shown else [_nothing(parameters)]),
         *pages("/", parameters, page, last),
         "</section></div>",
     ]
     data = {
         "sessions": [session_facts(row, spent.get(row.session)) for row in shown],
-        "total": len(found),
+        "total": listing.total,
         "page": page,
         "pages": last,
         "clients": dict(clients.most_common()),
@@ -89,7 +86,7 @@ def is_live(row: SessionRow) -> bool:
 
 def project_of(row: SessionRow) -> str | None:
     """The project of a session, by the folder that all its worktrees share."""
-    return row.repository or row.project
+    return name_of_project(row.repository, row.project)
 
 
 def cost_text(spent: Spent | None) -> str:
@@ -108,6 +105,11 @@ def cost_words(spent: Spent) -> str:
         f"{spent.unpriced:,} exchange{'s' if spent.unpriced != 1 else ''} of unknown price" if spent.unpriced else ""
     )
     return " and ".join(one for one in ("" if spent.cost is None else dollars(spent.cost), unknown) if one)
+
+
+def _said(counts: Counter[str | None]) -> Counter[str]:
+    """Those that have a name; where there are as many, by name."""
+    return Counter({name: counts[name] for name in sorted(filter(None, counts))})
 
 
 def _whole(text: str) -> int:

@@ -39,7 +39,7 @@ def search_screen(library: Library, parameters: Parameters) -> Screen:
     text = parameters.get("page", "1")
     page = int(text) if text.isdecimal() and 0 < len(text) < 7 and int(text) else 1
     hits, total = library.search(wanted, limit=_ON_A_PAGE, offset=(page - 1) * _ON_A_PAGE)
-    rows = {row.session: row for row in library.sessions(filter_of({}))}
+    rows = library.rows_of(hit.session for hit in hits)
     body = ["<h1>Search</h1>", *_form(parameters)]
     if not library.has_words:
         why = "A corpus has no full text to search. Its tables can be asked with SQL, and the list filters titles."

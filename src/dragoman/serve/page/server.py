@@ -14,7 +14,6 @@ import hmac
 import logging
 import secrets
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,10 +22,10 @@ import msgspec
 
 from dragoman.errors import DragomanError, LimitReached, LogError
 from dragoman.logs.export import plain, style
-from dragoman.logs.history import Watch
 
 from .compare_screen import compare_screen
 from .frame import Asked, Parameters, Screen, document
+from .growing import Growing
 from .library import Library
 from .list_screen import sessions_screen
 from .search_screen import search_screen
@@ -118,23 +117,20 @@ class Page:
 
     def _watch(self) -> None:
         """Looks at the logs until the end, and tells who listens which sessions have grown."""
-        watch: Watch | None = None
-        next_search = 0.0
-        while not self._stopping.wait(_EVERY if watch is not None else 0):
-            try:
-                watch = watch or Watch(self.library.files)
-                began = time.monotonic()
-                search = began >= next_search
-                grown = {event.session or "" for event in watch.look(for_files=search)}
-                if search:  # where there are very many files, less often
-                    next_search = began + max(2.0, min(30.0, 50 * (time.monotonic() - began)))
-            except (DragomanError, OSError) as error:
-                PAGE.warning("cannot look at the logs: %s", error)
-                continue
-            if grown:
-                self.library.changed()
-                if self._loop is not None and not self._loop.is_closed():
+        growing: Growing | None = None
+        try:
+            while not self._stopping.wait(_EVERY if growing is not None else 0):
+                try:
+                    growing = growing or Growing(self.library)
+                    grown = growing.look()
+                except (DragomanError, OSError) as error:
+                    PAGE.warning("cannot look at the logs: %s", error)
+                    continue
+                if grown and self._loop is not None and not self._loop.is_closed():
                     self._loop.call_soon_threadsafe(self._tell, grown)
+        finally:
+            if growing is not None:
+                growing.close()
 
     def _tell(self, grown: set[str]) -> None:
         for queue in self._listeners:
@@ -165,8 +161,6 @@ class Page:
     # ── one request ────────────────────────────────────────────────────────
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        from aiohttp import web
-
         refused = self._refused(request)
         if refused is not None:
             return _answer(request, Screen("Refused", "", [f"<h1>{plain(refused)}</h1>"], {"error": refused}, 403))
@@ -182,11 +176,7 @@ class Page:
         if path.startswith("/assets/"):
             return _asset(path.removeprefix("/assets/"))
         parameters = {name: value for name, value in request.query.items() if name != "format"}
-        try:
-            screen = await asyncio.to_thread(self._screen, path, parameters)
-        except web.HTTPException:
-            raise
-        return _answer(request, screen)
+        return _answer(request, await asyncio.to_thread(self._screen, path, parameters))
 
     def _refused(self, request: web.Request) -> str | None:
         """Why a request is not answered whatever it asks for."""

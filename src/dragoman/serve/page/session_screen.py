@@ -61,7 +61,7 @@ def session_screen(library: Library, id: str, parameters: Parameters) -> Screen:
         raise Asked(f"there is no tab {tab!r}; there are {', '.join(_TABS)}", 404)
     here = session_address(read.row.session)
     kept = {name: parameters.get(name, "") for name in ("agent", "prose")}
-    spent = library.spent().get(read.row.session)
+    spent = None if read.is_of_another else library.spent([read.row]).get(read.row.session)
     body, data = _SHOWN[tab](read, here, parameters)
     head = [
         f'<article class="session{" prose-only" if parameters.get("prose") else ""}" data-session="{plain(read.row.session)}">',

@@ -90,7 +90,8 @@ if (one("#said") || one("ul.sessions")) {
     busy = false;
   };
   new EventSource("/live").addEventListener("grown", (event) => {
-    if (!session || JSON.parse(event.data).includes(session)) look();
+    const names = JSON.parse(event.data);  // an empty name: some that are not known by name yet
+    if (!session || names.includes(session) || names.includes("")) look();
   });
 }
 
