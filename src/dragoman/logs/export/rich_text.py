@@ -23,6 +23,8 @@ _STEERING: Final = re.compile(
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _LONGEST_MARKDOWN: Final = 100_000
+_MOST_BRACKETS: Final = 2_000
+"""Every opening bracket may begin a link, and what follows it is looked at for its end."""
 _LONGEST_CODE: Final = 20_000
 """Characters that are highlighted at most; a highlighter works with regular expressions, whose time may grow fast."""
 SAFE_LINK: Final = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
@@ -43,7 +45,7 @@ def plain(text: str) -> str:
 def rendered(text: str) -> str:
     """Markdown as HTML."""
     text = visible(text)
-    if len(text) > _LONGEST_MARKDOWN:
+    if len(text) > _LONGEST_MARKDOWN or text.count("[") > _MOST_BRACKETS:
         return f'<div class="words">{escape(text)}</div>'
     try:
         return str(_markdown().render(text))
