@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -21,8 +21,10 @@ from dragoman.logs.full_text import FullText, Hit, Wanted
 from dragoman.logs.history import Listing
 from dragoman.model import AnyEvent
 
-_LONG, _FIRST = 6_000, 1_500
-"""Events from which on a session is long, and how many are read to show how it begins."""
+ENTRIES: Final = 150
+"""Entries of a session that are shown at once."""
+_LONG, _FIRST = 6_000, (600, 900, 3_000)
+"""Events from which on a session is long, and how many more are read at a time until its first screen is full."""
 _KEPT: Final = 3
 """Sessions that stay in memory after they were shown."""
 _MOST_HELD: Final = 30_000
@@ -162,8 +164,8 @@ class Library:
             state = _state(query.logs_of(root.session))
             key = (root.session, state)
             if key not in self._read and beginning and stream is None and row.events > _LONG:
-                events = list(islice(query.events_of(root.session), _FIRST))
-                (first, *_) = conversations_of(Chosen(lambda: events, "clean"))
+                events, first = _beginning(query.events_of(root.session))
+                first = first or _nothing_said(row)
                 return Read(row, events, first, is_beginning=True, is_of_another=row is not root)
             if key not in self._read:
                 events = list(query.events_of(root.session))
@@ -175,10 +177,28 @@ class Library:
         found = {(one.id, one.stream): one for one in all_of(conversations)}
         wanted = (row.session, row.stream if stream is None else stream)
         chosen = found.get(wanted) or next((one for key, one in found.items() if key[1] == wanted[1]), None)
-        return Read(row, events, chosen or conversations[0], is_of_another=row is not root)
+        chosen = chosen or (conversations[0] if conversations else _nothing_said(row))
+        return Read(row, events, chosen, is_of_another=row is not root)
 
     def _held(self) -> int:
         return sum(len(events) for events, _ in self._read.values())
+
+
+def _beginning(events: Iterator[AnyEvent]) -> tuple[list[AnyEvent], Conversation | None]:
+    """The first events of a session, and the conversation they make: no more than fill the first screen."""
+    read: list[AnyEvent] = []
+    first = None
+    for more in _FIRST:
+        read.extend(islice(events, more))
+        first = next(iter(conversations_of(Chosen(lambda: read, "clean"))), None)
+        if first is not None and sum(len(part.said) for part in first.parts) > ENTRIES:
+            break
+    return read, first
+
+
+def _nothing_said(row: SessionRow) -> Conversation:
+    """That of a log of which nothing is understood: its bytes can be shown all the same."""
+    return Conversation(row.session, row.title or "Untitled session", [], [], [], row.stream)
 
 
 def all_of(conversations: Iterable[Conversation]) -> Iterable[Conversation]:

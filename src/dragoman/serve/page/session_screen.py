@@ -31,12 +31,10 @@ from dragoman.logs.export import (
 from dragoman.model import AnyEvent, Call, ToolCalled
 
 from .frame import Asked, Parameters, Screen, address, current, session_address
-from .library import Library, Read, Spent
+from .library import ENTRIES, Library, Read, Spent
 from .list_screen import cost_words, is_live, session_facts
 from .timeline import timeline
 
-_WINDOW: Final = 150
-"""Entries that are shown at once."""
 _TURNS: Final = 200
 """Turns that are listed beside them."""
 _RAW_WINDOW: Final = 60
@@ -128,17 +126,17 @@ def _said(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dic
     for part in conversation.parts:
         places.append(places[-1] + len(part.said))
     total = places[-1]
-    begin = _begin(parameters, total, _WINDOW)
+    begin = _begin(parameters, total, ENTRIES)
     sought = parameters.get("event", "")
     if sought:
         flat = (said for part in conversation.parts for said in part.said)
         found = next((place for place, said in enumerate(flat) if anchor(said.event) == sought), None)
-        begin = begin if found is None else found // _WINDOW * _WINDOW
-    window = _window(conversation.parts, begin, begin + _WINDOW)
+        begin = begin if found is None else found // ENTRIES * ENTRIES
+    window = _window(conversation.parts, begin, begin + ENTRIES)
     agent = "" if conversation.stream == "main" else conversation.stream
 
     def link(name: str, place: int) -> str:
-        first = places[place] // _WINDOW * _WINDOW
+        first = places[place] // ENTRIES * ENTRIES
         return f"{address(here, {'agent': agent, 'from': first})}#{name}"
 
     def links(said: Said) -> Iterator[tuple[str, str]]:
@@ -156,9 +154,9 @@ def _said(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dic
     body = ['<div class="with-side"><aside class="turns">', *contents(conversation, link, kept), "</aside>"]
     if read.is_beginning:
         later = [_rest(here, parameters, read.row.events)]
-        total = max(total, _WINDOW)
+        total = max(total, ENTRIES)
     else:
-        later = list(_earlier_later(here, parameters, begin, total, _WINDOW))
+        later = list(_earlier_later(here, parameters, begin, total, ENTRIES))
     body += [
         '<div class="said" id="said">',
         *([] if read.is_beginning else later),
@@ -172,9 +170,9 @@ def _said(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dic
 
 def _rest(here: str, parameters: Parameters, events: int) -> str:
     """Links from the beginning of a long session, of which only that was read."""
-    after, end = (plain(address(here, {**parameters, "from": place})) for place in (_WINDOW, "end"))
+    after, end = (plain(address(here, {**parameters, "from": place})) for place in (ENTRIES, "end"))
     return (
-        f'<nav class="pages" aria-label="Parts of the session"><span>The first {_WINDOW} entries of a session of'
+        f'<nav class="pages" aria-label="Parts of the session"><span>The first {ENTRIES} entries of a session of'
         f' {events:,} events</span><a rel="next" href="{after}">Later</a><a href="{end}">End</a></nav>'
     )
 
