@@ -1,0 +1,127 @@
+"""Every figure on the page, over real sessions, is that of the command and of SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dragoman.cli import main
+from dragoman.logs import Query
+from dragoman.serve.page import Library, Page
+from tests.conformance.conftest import SHARED
+
+REAL = [SHARED / "traces" / name for name in ("claude-code", "codex", "gemini-cli", "opencode", "qwen-code")]
+GROUPS = ("day", "week", "month", "block", "project", "model", "client", "tool", "operation")
+
+
+class Shown:
+    """The page over the real sessions, and the commands over the same."""
+
+    def __init__(self, page: Page, capsys: pytest.CaptureFixture[str]) -> None:
+        self._page, self._capsys = page, capsys
+
+    def screen(self, path: str, **parameters: str) -> Any:
+        screen = self._page._screen(path, parameters)
+        assert screen.status == 200, (path, parameters)
+        return json.loads(msgspec.json.encode(screen.data, enc_hook=str))
+
+    def printed(self, *words: str) -> list[Any]:
+        self._capsys.readouterr()
+        assert main([*words, "--json"]) == 0
+        return [json.loads(line) for line in self._capsys.readouterr().out.splitlines()]
+
+    def command(self, *words: str) -> Any:
+        (told,) = self.printed(*words)
+        return told
+
+    def sql(self, statement: str) -> list[tuple[Any, ...]]:
+        named = [word for path in REAL for word in ("--in", str(path))]
+        return [tuple(row.values()) for row in self.printed("query", statement, *named)]
+
+    def sessions(self) -> list[dict[str, Any]]:
+        first = self.screen("/")
+        rest = (self.screen("/", page=str(number)) for number in range(2, first["pages"] + 1))
+        return [row for screen in (first, *rest) for row in screen["sessions"]]
+
+
+@pytest.fixture
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Shown]:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CACHE", "DATA", "CONFIG"):
+        monkeypatch.setenv(f"DRAGOMAN_{name}_DIR", str(tmp_path / name.lower()))
+    query = Query(paths=REAL)
+    yield Shown(Page(Library(query)), capsys)
+    query.close()
+
+
+def test_sessions_are_those_of_the_command_and_of_sql(shown: Shown) -> None:
+    rows = shown.sessions()
+    listed = shown.command("sessions", "--all", *map(str, REAL))
+    assert len(rows) > 40
+    assert [row["session"] for row in rows] == [row["id"] for row in listed]
+    both = (rows[0].keys() & listed[0].keys()) - {"started", "ended"}  # their time zone is written in two ways
+    assert {"title", "turns", "calls", "failures", "tokens", "models", "agents", "unknown"} <= both
+    for row, told_of in zip(rows, listed, strict=True):
+        assert {name: row[name] for name in both} == {name: told_of[name] for name in both}
+        for name in ("started", "ended"):
+            assert datetime.fromisoformat(row[name]) == datetime.fromisoformat(told_of[name])
+    told = shown.sql(
+        "SELECT session, turns, steps, calls, failures, tokens, agents FROM sessions WHERE parent_session IS NULL"
+    )
+    names = ("session", "turns", "steps", "calls", "failures", "tokens", "agents")
+    assert {tuple(row[name] for name in names) for row in rows} == set(told)
+
+
+def test_costs_are_those_of_sql_with_each_exchange_counted_once(shown: Shown) -> None:
+    rows = shown.sessions()
+    priced = "SELECT session, sum(cost), count(*) FILTER (cost IS NULL) FROM usage WHERE NOT repeated GROUP BY 1"
+    told = {session: (cost, unpriced) for session, cost, unpriced in shown.sql(priced)}
+    alone = [row for row in rows if not row["agents"] and row["session"] in told]
+    assert len(alone) > 30
+    assert [row["unpriced"] for row in alone] == [told[row["session"]][1] for row in alone]
+    assert {row["session"]: row["cost"] for row in alone if row["cost"] is not None} == pytest.approx(
+        {row["session"]: told[row["session"]][0] for row in alone if told[row["session"]][0] is not None}
+    )
+    total = shown.command("stats", "--by", "client", "--tokens", *map(str, REAL))["total"]["tokens"]
+    assert sum(row["cost"] or 0 for row in rows) == pytest.approx(total["cost"])
+    assert sum(row["unpriced"] for row in rows) == total["unpriced"]
+
+
+@pytest.mark.parametrize("by", GROUPS)
+def test_usage_is_that_of_stats(shown: Shown, by: str) -> None:
+    screen, counted = shown.screen("/usage", by=by), shown.command("stats", "--by", by, "--all", *map(str, REAL))
+    assert screen["groups"]
+    assert screen["groups"] == counted["groups"]
+    assert screen["total"] == counted["total"]
+
+
+def test_the_calls_of_a_session_and_of_a_comparison_are_those_of_sql(shown: Shown) -> None:
+    calls = "SELECT session, count(*), count(*) FILTER (status = 'failed') FROM calls WHERE stream = 'main' GROUP BY 1"
+    told = {session: (count, failed) for session, count, failed in shown.sql(calls)}
+    rows = [row for row in shown.sessions() if row["session"] in told and not row["agents"]]
+    clients = sorted({row["client"] for row in rows})
+    of = ([row for row in rows if row["client"] == client] for client in clients)
+    chosen = [max(some, key=lambda row: row["calls"]) for some in of]
+    assert len(chosen) >= 4
+    for row in chosen:
+        screen = shown.screen(f"/session/{row['session']}")
+        assert {name: screen["session"][name] for name in row} == row
+        said = [entry for entry in screen["entries"] if entry["kind"] == "call"]
+        assert (len(said), sum(entry.get("failed", False) for entry in said)) == told[row["session"]]
+        assert shown.screen(f"/session/{row['session']}", tab="changes").keys() >= {"files"}
+    first, second = chosen[:2]
+    compared = shown.screen("/compare", a=first["session"], b=second["session"])["rows"]
+    for side, row in (("a", first), ("b", second)):
+        there = [one[side] for one in compared if one[side] is not None]
+        assert (len(there), sum(one["failed"] for one in there)) == told[row["session"]]
+
+
+def test_what_a_statement_gives_is_what_the_command_gives(shown: Shown) -> None:
+    statement = "SELECT name, count(*) AS calls FROM calls GROUP BY 1 ORDER BY 2 DESC, 1"
+    assert [tuple(row) for row in shown.screen("/sql", sql=statement)["rows"]] == shown.sql(statement)
