@@ -71,7 +71,6 @@ MASKS = (
     Mask("claude-code", r"(?:^|(?<=\n)) *(\d+)[→\t]", NEWEST, r"\1 "),
     Mask("claude-code", r"ID: \w+\b\.?( Output is being written to: .*)?", CHANCE),
     Mask("claude-code", r" of '[^']*' were successfully replaced with '[^']*'\.| were successfully replaced\.", PROSE),
-    Mask("cline", r"\\n```diff\\n.*?\\n```| \(\+\d+ -\d+\)", SNIPPET),
     Mask("opencode", r"\n*<shell_metadata>.*?</shell_metadata>", "ours says how a command ended, which it leaves out"),
 )
 
@@ -204,9 +203,6 @@ REASONS = (
     Reason("claude-code", "NotebookEdit", "text", r"Inserted cell \w+ with", "Inserted cell with", CHANCE),
     Reason("claude-code", "MultiEdit", "text", "Applied 2 edits", "has been updated", NEWEST),
     Reason("cline", "read_files", "text", r"'-'\)\"|\\n2 \| ", r"\| \"", "ours shows the last newline as a line"),
-    Reason(
-        "cline", "run_commands", "text", '"error":.*"success"', '"success":.*"error"', "the same keys in another order"
-    ),
     Reason(
         "gemini-cli", "list_directory", "text", r"39 bytes\)$", r"\(1 ignored\)$", "ours counts what it never lists"
     ),
