@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from .terminal.approver import SHORT_DIGEST, WaitingCall
-
 if TYPE_CHECKING:
     from dragoman.engine import Answer
 
     from .session import Session
+    from .terminal.approver import WaitingCall
 
 
 class Given(NamedTuple):
@@ -85,6 +84,8 @@ def _given_answers(
 
 def _waiting_call(waiting: Sequence[WaitingCall], word: str, option: str, run: str) -> WaitingCall:
     """The one call that waits under this id, or whose digest begins so."""
+    from .terminal.approver import SHORT_DIGEST
+
     digest = len(word) >= SHORT_DIGEST
     found = [call for call in waiting if call.id == word or (digest and call.digest.startswith(word))]
     if len(found) == 1:

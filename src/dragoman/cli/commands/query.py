@@ -79,7 +79,7 @@ def command(
     try:
         with query.ask_sql(text, limits) as asked:
             if as_json:
-                names = history.distinct(asked.columns)
+                names = asked.names
                 for row in asked:
                     console.json({name: _plain(cell) for name, cell in zip(names, row, strict=True)})
             elif asked.columns:

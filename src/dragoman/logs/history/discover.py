@@ -152,6 +152,10 @@ class Walk:
     def __iter__(self) -> Iterator[Found]:
         return all_logs(*self._given)
 
+    def noting(self, is_noted: Callable[[Found], bool]) -> WalkNoting:
+        """The same walk, which keeps some of the logs that it finds."""
+        return WalkNoting(self, is_noted)
+
 
 class WalkNoting(Walk):
     """The same, which keeps those logs that `is_noted` when they are found."""

@@ -105,6 +105,11 @@ class Asked:
         self._messages: Queue[bytes | None] = Queue(1)
         """What the process says; `None` when it has ended."""
 
+    @property
+    def names(self) -> list[str]:
+        """The columns by names that differ."""
+        return distinct(self.columns)
+
     def __enter__(self) -> Asked:
         packages = _packages()
         try:

@@ -11,7 +11,7 @@ import time
 from typing import Final
 
 from dragoman.logs import Found
-from dragoman.logs.history import WalkNoting, Watch
+from dragoman.logs.history import Watch
 
 from .library import Library
 
@@ -76,7 +76,7 @@ class Growing:
         if self._own is None:
             return self._follow(self._library.files())
         since = time.time() - _LATELY
-        walk = WalkNoting(self._own.walk(), lambda found: found.status is None or found.status.st_mtime >= since)
+        walk = self._own.walk().noting(lambda found: found.status is None or found.status.st_mtime >= since)
         counts = self._own.refresh(found=walk)
         self._lately = walk.noted
         grown = self._follow(self._lately)

@@ -12,7 +12,7 @@ import msgspec
 
 from dragoman.logs import FORMATS, Filter, SessionRow
 from dragoman.logs.export import dollars, plain
-from dragoman.logs.history import moment_asked, name_of_project
+from dragoman.logs.history import moment_asked
 
 from .frame import Asked, Parameters, Screen, address, hidden, moment, number, pages, session_address
 from .library import Library, Spent
@@ -86,7 +86,7 @@ def is_live(row: SessionRow) -> bool:
 
 def project_of(row: SessionRow) -> str | None:
     """The project of a session, by the folder that all its worktrees share."""
-    return name_of_project(row.repository, row.project)
+    return row.repository or row.project
 
 
 def cost_text(spent: Spent | None) -> str:
