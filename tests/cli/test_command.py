@@ -285,3 +285,18 @@ def all_helps(command: click.Command, parent: click.Context | None, path: str) -
             below = command.get_command(context, name)
             assert below is not None
             yield from all_helps(below, context, f"{path} {name}")
+
+
+def test_a_signal_that_comes_while_a_class_is_made_is_no_fault_of_ours() -> None:
+    program = (
+        "import os, signal\n"
+        "from dragoman.cli.terminal.console import Console, reported\n"
+        "class Named:\n"
+        "    def __set_name__(self, owner, name):\n"
+        "        os.kill(os.getpid(), signal.SIGHUP)\n"
+        "def run():\n"
+        "    type('Made', (), {'field': Named()})\n"
+        "raise SystemExit(reported(Console(), run))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (129, "", "error: terminated\n")

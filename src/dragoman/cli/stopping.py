@@ -91,6 +91,15 @@ def exit_code(interrupted: int) -> int:
     return interrupted if stop.received is None else 128 + stop.received
 
 
+def is_cause_of(error: BaseException | None) -> bool:
+    """Whether a signal is behind an error: in Python 3.11, one that comes while a class is made is a RuntimeError."""
+    while error is not None and stop.received is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def words() -> str:
     """What stopped the command, for its last line."""
     return "interrupted" if stop.received in (None, signal.SIGINT) else "terminated"

@@ -426,6 +426,8 @@ def _reported(console: Console, run: Callable[[], Any]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _interrupted(console)
     except Exception as error:  # noqa: BLE001 - the outermost place: there is nobody else to tell
+        if stopping.is_cause_of(error):
+            return _interrupted(console)
         if console.debug:
             import traceback
 
