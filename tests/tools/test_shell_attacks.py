@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.model.operations import ReadOutput, RunCommand, StopCommand, TypeInto, WatchCommand
+from dragoman.model.operations import Operation, ReadOutput, RunCommand, StopCommand, TypeInto, WatchCommand
 from dragoman.model.outcomes import CommandOutcome
 from dragoman.tools import Context
+from dragoman.tools.processes import starter as starter_module
 from dragoman.tools.processes.supervisor import descendants
 from dragoman.tools.shell import Limits
 from tests.tools.shells import Bench, Held, nothing_left, timeless
@@ -56,15 +57,25 @@ async def test_a_killed_or_halted_starter_keeps_no_command_from_running(bench: B
     assert "still here" in await bench.until(await bench.do(TypeInto(job.job, "still here\n")), "still here")
 
 
-async def test_an_order_that_is_lost_with_the_starter_is_an_error_that_says_so(bench: Bench) -> None:
+async def test_an_order_that_is_lost_with_the_starter_is_given_to_another(bench: Bench) -> None:
     await bench.run("true")
     (starter,) = descendants(os.getpid())
     os.kill(starter, signal.SIGSTOP)
-    lost = asyncio.create_task(bench.failure(RunCommand("echo lost > file")))
+    lost = asyncio.create_task(bench.do(RunCommand("echo once >> file; cat file")))
     await asyncio.sleep(0)
     os.kill(starter, signal.SIGKILL)
-    assert (await lost).message == "The command could not be started: the process that starts commands was ended"
-    assert not (bench.folder / "file").exists()
+    assert (await lost).stdout == "once\n"
+    assert (bench.folder / "file").read_text() == "once\n"
+
+
+@pytest.mark.parametrize("operation", [RunCommand("echo"), RunCommand("echo", job="a"), WatchCommand("echo")])
+async def test_a_starter_that_is_always_killed_is_an_error_that_says_so(
+    bench: Bench, operation: Operation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(starter_module, "_PROGRAM", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+        failure = await bench.failure(operation)
+    assert failure.message == "The command could not be started: the process that starts commands was ended"
     assert (await bench.run("echo next")).stdout == "next\n"
 
 

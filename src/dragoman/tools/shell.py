@@ -42,10 +42,13 @@ if TYPE_CHECKING:
     from .processes.supervisor import Order
     from .sandbox.sandbox import Mode
 
+    Listener = Callable[[StreamName, str], None]
+
 _LONGEST_COMMAND = 128 * 1024 - 1  # what Linux takes as one argument
 _LONGEST_LINE = 4096
 _FOR_EVER_MS = 10**12
 _NOT_STARTED = "the process that starts commands was ended"
+_TRIES = 3  # to have a command started
 _PATIENCE = 0.05  # seconds until it is asked again whether the call is still wanted
 _TYPING_SECONDS = 5.0
 _AFTER_TYPING_MS = 250
@@ -145,11 +148,9 @@ class Shell:
         limit = self._limit(operation.output_limit)
         may_stay = operation.background or operation.wait_ms is not None
         seconds = _seconds("wait_ms", operation.wait_ms, least=0) or 0.0 if may_stay else None
-        command = self._start(operation, context, may_stay=may_stay)
-        command.listener = lambda _, text: context.progress(text) if text else None
+        command = await self._start(operation, context, lambda _: _report_to(context), may_stay=may_stay)
         stays = False
         try:
-            await self._began(command)
             ended = await self._ended(command, seconds, context)
             stays = operation.background or not ended
         finally:
@@ -240,17 +241,14 @@ class Shell:
             raise ToolError(f"limit is {operation.limit}; it must be 1 or more.", kind="invalid_arguments")
         idle = _seconds("idle_timeout_ms", operation.idle_timeout_ms)
         run = op.RunCommand(operation.command, cwd=operation.cwd, timeout_ms=operation.timeout_ms)
-        command = self._start(run, context, may_stay=True)
-        lines = Lines(command.process, context.progress, operation.limit, idle)
-        command.listener = lines.add
-        stays = False
-        try:
-            await self._began(command)
-            stays = True
-        finally:
-            if not stays:
-                await self._end(command)
-        lines.rest()
+        lines: list[Lines] = []
+
+        def add_lines_of(command: Command) -> Listener:
+            lines[:] = [Lines(command.process, context.progress, operation.limit, idle)]
+            return lines[0].add
+
+        command = await self._start(run, context, add_lines_of, may_stay=True)
+        lines[0].rest()
         self._jobs[command.name] = command
         return CommandOutcome(running=True, job=command.name, sandbox=command.sandbox)
 
@@ -262,8 +260,8 @@ class Shell:
         seconds = _seconds("wait_ms", operation.wait_ms, least=0)
         timeout = self._timeout(operation, may_stay=seconds is not None)
         async with self._turn(name, context):
-            shell, folder = self._standing(name, operation, context)
-            shell.listener = lambda _, text: context.progress(text) if text else None
+            shell, folder = await self._standing(name, operation, context)
+            shell.listener = _report_to(context)
             try:
                 await self._ready(shell, context)
                 self._jobs[name] = shell
@@ -298,7 +296,9 @@ class Shell:
             else:
                 self._turns.pop(name, None)
 
-    def _standing(self, name: str, operation: op.RunCommand, context: Context) -> tuple[StandingShell, str | None]:
+    async def _standing(
+        self, name: str, operation: op.RunCommand, context: Context
+    ) -> tuple[StandingShell, str | None]:
         """The standing shell of this name, and the folder to go to in it; a new one where there is none that lives."""
         known = self._jobs.get(name)
         news = None
@@ -311,7 +311,7 @@ class Shell:
                 return known, self._same(known, operation, context)
             if not known.end_told:
                 news = f"this is a new shell: the one before had ended ({_how_it_ended(known)})"
-        shell = self._start(operation, context, may_stay=True, standing=True)
+        shell = await self._start(operation, context, lambda _: _report_to(context), may_stay=True, standing=True)
         assert isinstance(shell, StandingShell)
         shell.news = news
         return shell, None
@@ -334,8 +334,6 @@ class Shell:
 
     async def _ready(self, shell: StandingShell, context: Context) -> None:
         """Wait until a new shell takes commands: what reads its input while it starts must not get them."""
-        if not shell.ready:
-            await self._began(shell)
         while not shell.ready:
             context.cancellation.raise_if_cancelled()
             await shell.process.wait(lambda: shell.ready, _PATIENCE)
@@ -358,7 +356,38 @@ class Shell:
         default_ms = None if may_stay else self._default_timeout_ms
         return _seconds("timeout_ms", default_ms if operation.timeout_ms is None else operation.timeout_ms)
 
-    def _start(self, operation: op.RunCommand, context: Context, *, may_stay: bool, standing: bool = False) -> Command:
+    async def _start(
+        self,
+        operation: op.RunCommand,
+        context: Context,
+        listen: Callable[[Command], Listener],
+        *,
+        may_stay: bool,
+        standing: bool = False,
+    ) -> Command:
+        """Start a command and wait until it has begun; `listen` gives what hears its output.
+
+        A command can kill the process that starts commands, and an order that it had just been sent is then lost. Such
+        a command has done nothing, so it is ordered again.
+        """
+        name: str | None = None
+        for more_tries in reversed(range(_TRIES)):
+            command = self._order(operation, context, name, may_stay=may_stay, standing=standing)
+            command.listener, name = listen(command), command.name
+            begun = False
+            try:
+                begun = await self._began(command)
+            finally:
+                if not begun:
+                    await self._end(command)
+            if begun:
+                return command
+            self._refuse(command, lost=not more_tries)
+        raise AssertionError("the last try returns or raises")
+
+    def _order(
+        self, operation: op.RunCommand, context: Context, name: str | None, *, may_stay: bool, standing: bool
+    ) -> Command:
         self._check(operation)
         root, cwd = _folders(operation.cwd, context)
         environment = self._child_environment(terminal=operation.terminal)
@@ -366,7 +395,8 @@ class Shell:
         # A bash whose input is a socket takes itself for a remote one, which reads what others do not.
         arguments = [program, *(["--norc"] if standing else []), *(["-l"] if operation.login else [])]
         arguments += ["-c", DRIVER if standing else operation.command]
-        name = self._name(operation.job, may_stay=may_stay)
+        if name is None:
+            name = self._name(operation.job, may_stay=may_stay)
         around = self.enclosure.around(arguments, root=root, cwd=cwd, unsandboxed=operation.unsandboxed)
         with around as (mechanism, wrapped):
             environment |= wrapped.environment
@@ -405,14 +435,19 @@ class Shell:
         for command in self._commands.values():
             command.process.attach()
 
-    async def _began(self, command: Command) -> None:
+    async def _began(self, command: Command) -> bool:
+        """Wait until it has begun; whether it has."""
         process = command.process
         while not await process.wait(lambda: process.started or process.failed is not None or process.gone, _PATIENCE):
             process.rouse()
-        if process.failed is not None or not process.begun:
-            await process.end()
-            said = "".join(stream.take().text(1000)[0] for stream in process.streams).strip()
-            raise ToolError(f"The command could not be started: {process.failed or said or _NOT_STARTED}")
+        return process.failed is None and process.begun
+
+    def _refuse(self, command: Command, *, lost: bool) -> None:
+        """Say why a command did not begin; that its order was lost only where it is not sent again."""
+        process = command.process
+        why = process.failed or "".join(stream.take().text(1000)[0] for stream in process.streams).strip()
+        if why or lost:
+            raise ToolError(f"The command could not be started: {why or _NOT_STARTED}")
 
     async def _ended(self, command: Command, seconds: float | None, context: Context) -> bool:
         """Wait until it has ended, at most so long and no longer than somebody wants to know."""
@@ -622,6 +657,11 @@ def _shell_notes(shell: StandingShell, limit: int) -> tuple[list[str], int]:
         shell.end_told = True
         notes.append("the shell has ended with this command: the next one starts in a new shell")
     return notes, cut
+
+
+def _report_to(context: Context) -> Listener:
+    """What passes output on as progress of the call."""
+    return lambda _, text: context.progress(text) if text else None
 
 
 def _taken(name: str) -> ToolError:
