@@ -146,11 +146,13 @@ async def test_answers_that_are_too_few_are_an_error_of_the_caller() -> None:
 
 
 async def test_it_is_not_offered_where_nobody_can_answer_and_a_note_says_why() -> None:
-    def silent(question: Question) -> bool:
-        return True
+    class Silent:
+        no_answers = "nobody sits there"
 
-    silent.no_answers = "nobody sits there"  # type: ignore[attr-defined]
-    for approver, reason in ((None, "nobody can answer: no approver is set"), (silent, "nobody sits there")):
+        def __call__(self, question: Question) -> bool:
+            return True
+
+    for approver, reason in ((None, "nobody can answer: no approver is set"), (Silent(), "nobody sits there")):
         result, engine, given = await run(asked_in("plain"), approver)
         assert engine.requests[0].definitions == ()
         assert ("ask_user", f"it is not offered: {reason}") in [(note.tool, note.message) for note in result.notes]

@@ -627,15 +627,10 @@ class Kernel:
         if approver is None:
             return None
 
-        async def asked(question: Question) -> Any:
-            async with self._asking:  # one question at a time, whoever asks
-                said: Any = approver(msgspec.structs.replace(question, agent=live.agent.name))
-                return await said if hasattr(said, "__await__") else said
-
         later = not live.parks and getattr(approver, "puts_off", False)
         why = "answers come later, and an agent that a function started cannot wait for them"
-        asked.no_answers = why if later else getattr(approver, "no_answers", None)  # type: ignore[attr-defined]
-        return asked
+        no_answers = why if later else getattr(approver, "no_answers", None)
+        return _AgentApprover(approver, live.agent.name, self._asking, no_answers)
 
     # ── tools ──────────────────────────────────────────────────────────────
 
@@ -757,6 +752,21 @@ class Kernel:
         if isinstance(event, ev.UserSaid) and (live.parent is not None or live.conversation):
             changes["by"] = "agent"
         self._emit(msgspec.structs.replace(event, **changes))
+
+
+class _AgentApprover(msgspec.Struct, frozen=True):
+    """Whom the calls of one agent are put to: one question at a time, whoever asks."""
+
+    approver: Approver
+    agent: str
+    asking: asyncio.Lock
+    no_answers: str | None
+
+    async def __call__(self, question: Question) -> Answer | bool | None:
+        async with self.asking:
+            answer: Any = self.approver(msgspec.structs.replace(question, agent=self.agent))
+            given: Answer | bool | None = await answer if hasattr(answer, "__await__") else answer
+            return given
 
 
 def _may_use(live: Live, tool: Tool | ProviderTool) -> bool:

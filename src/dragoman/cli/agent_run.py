@@ -264,6 +264,8 @@ class AgentSession(Session):
         )
 
     def _asks(self) -> engine.Approver:
+        from .terminal.approver import DescribedApprover
+
         approver = self._approver()
 
         async def ask(question: engine.Question) -> Any:
@@ -272,9 +274,7 @@ class AgentSession(Session):
             said: Any = approver(question)
             return await said if hasattr(said, "__await__") else said
 
-        for trait in ("no_answers", "puts_off"):
-            setattr(ask, trait, getattr(approver, trait, None))
-        return ask
+        return DescribedApprover(ask, getattr(approver, "no_answers", None), getattr(approver, "puts_off", False))
 
     # ── what is seen ───────────────────────────────────────────────────────
 

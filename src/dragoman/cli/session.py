@@ -450,12 +450,13 @@ class Session:
     def _refuser(self) -> Approver:
         from dragoman.engine import Answer
 
+        from .terminal.approver import DescribedApprover
+
         def refuse(question: Question) -> Answer:
             self._refused += 1
             return Answer(allowed=False, by="policy", reason=question.again or "nobody is there to be asked")
 
-        refuse.no_answers = NO_TERMINAL  # type: ignore[attr-defined]
-        return refuse
+        return DescribedApprover(refuse, NO_TERMINAL)
 
     # ── events ─────────────────────────────────────────────────────────────
 

@@ -27,6 +27,17 @@ from .streams import stdout
 from .visible import one_line
 
 
+class DescribedApprover(msgspec.Struct, frozen=True):
+    """An approver, with what is known of its answers before it is asked: see `Approver`."""
+
+    ask: Approver
+    no_answers: str | None = None
+    puts_off: bool = False
+
+    def __call__(self, question: Question) -> Any:
+        return self.ask(question)
+
+
 def says(
     *, allowed: bool, by: str, reason: str | None = None, asker: Asker | None = None, no_answers: str | None = None
 ) -> Approver:
@@ -42,9 +53,7 @@ def says(
             return Answer(allowed=False, by=by, reason=_NOT_COVERED.format(by=by))
         return Answer(allowed, by=by, reason=reason)
 
-    if asker is None:
-        answer.no_answers = no_answers  # type: ignore[attr-defined]
-    return answer
+    return DescribedApprover(answer, None if asker is not None else no_answers)
 
 
 _NOT_COVERED: Final = (
@@ -52,9 +61,7 @@ _NOT_COVERED: Final = (
 )
 
 
-def puts_off(
-    note: Callable[[ClientNoted], None], id_of: Callable[[], str], say: Callable[[str], None]
-) -> Callable[[Question], Answer | None]:
+def puts_off(note: Callable[[ClientNoted], None], id_of: Callable[[], str], say: Callable[[str], None]) -> Approver:
     """An approver for when nobody is there, and somebody will be: each call waits, and the record says for what."""
 
     def wait(question: Question) -> Answer | None:
@@ -65,8 +72,7 @@ def puts_off(
                 say(f"  {change.part} of {change.tool} was {change.before!r} and is {change.after!r}")
         return LATER
 
-    wait.puts_off = True  # type: ignore[attr-defined]
-    return wait
+    return DescribedApprover(wait, puts_off=True)
 
 
 def waiting(question: Question, id: str) -> ClientNoted:
