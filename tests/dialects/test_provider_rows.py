@@ -123,7 +123,7 @@ DIALECT = Dialect(
     provider_tools=ACME,
     mcp_items={"server_call": "server"},
     steering=(
-        Steer("shell", "kept by the client", ("again",), "again", otherwise=True, when={"again": True}),
+        Steer("shell", "kept by the client", ("again",), "again", fallback=True, when={"again": True}),
         Steer("think", "it thinks", executed_by=PROVIDER),
     ),
     unspoken={op.DeleteFile: "only notes are deleted"},

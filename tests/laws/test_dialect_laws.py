@@ -157,14 +157,14 @@ def test_any_result_is_understood_as_something(name: str, data: st.DataObject) -
 @examples(60)
 @given(data=st.data())
 @pytest.mark.slow
-def test_a_result_is_read_the_same_by_whoever_heard_its_call(name: str, data: st.DataObject) -> None:
+def test_a_result_is_read_the_same_by_whoever_read_its_call(name: str, data: st.DataObject) -> None:
     spelling = data.draw(SPELLINGS_OF[name])
     asked = data.draw(_calls(spelling))
     if name in SPEAKING and data.draw(st.booleans()):
         tag = data.draw(TAGS_OF[name])
         asked = HELD[name].write_call("1", data.draw(_operations(name, tag=tag)))[0]
     native = NativeResult("1", data.draw(TEXT), data.draw(st.none() | st.booleans()), item=data.draw(JSON))
-    call, said = HELD[name].hear(asked)
+    call, said = HELD[name].read_with_reader(asked)
     assert call == HELD[name].read_call(asked)
     assert HELD[name].read_result(call, native, said) == HELD[name].read_result(call, native)
 

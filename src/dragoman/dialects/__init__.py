@@ -20,7 +20,7 @@ from .base.fidelity import Fidelity as Fidelity
 from .base.mcp_names import McpNames as McpNames
 from .base.provider_rows import ProviderRow as ProviderRow, Settings as Settings
 from .base.provider_tools import provider_dialect as provider_dialect, provider_tool as provider_tool
-from .base.reading import Heard as Heard
+from .base.reading import CallReading as CallReading
 from .base.shell_intent import with_intents as with_intents
 from .base.spelling import (
     EMPTY_IS_UNSAID as EMPTY_IS_UNSAID,

@@ -7,12 +7,12 @@ from dragoman.model import operations as op
 from .base.dialect import Dialect, Steer
 from .base.mcp_names import McpNames
 from .base.spelling import Spelling, means, native_only
-from .base.uncaptured import UNCAPTURED, AsTold, PlannedItem, edited
+from .base.uncaptured import UNCAPTURED, PlannedItem, TextResult, edited
 
 _TOLD = "an explanation that is shown to the user"
 
 
-class Read(AsTold, Spelling[op.ReadFile]):
+class Read(TextResult, Spelling[op.ReadFile]):
     """Read a file, or some lines of it."""
 
     native_name, formerly = "Read", ("read_file",)
@@ -26,7 +26,7 @@ class Read(AsTold, Spelling[op.ReadFile]):
         return (op.ReadFile(self.path, first, last),)
 
 
-class ListDirectory(AsTold, Spelling[op.ListDirectory]):
+class ListDirectory(TextResult, Spelling[op.ListDirectory]):
     """List a folder."""
 
     native_name = "list_directory"
@@ -35,7 +35,7 @@ class ListDirectory(AsTold, Spelling[op.ListDirectory]):
     path: str = "."
 
 
-class CreateFile(AsTold, Spelling[op.WriteFile]):
+class CreateFile(TextResult, Spelling[op.WriteFile]):
     """Write a whole file."""
 
     native_name = "create_file"
@@ -45,7 +45,7 @@ class CreateFile(AsTold, Spelling[op.WriteFile]):
     content: str
 
 
-class EditFile(AsTold, Spelling[op.EditFile]):
+class EditFile(TextResult, Spelling[op.EditFile]):
     """Replace a text in a file."""
 
     native_name = "edit_file"
@@ -60,7 +60,7 @@ class EditFile(AsTold, Spelling[op.EditFile]):
         return (edited(self.path, self.old_str, self.new_str, everywhere=self.replace_all),)
 
 
-class UndoEdit(AsTold, Spelling[op.UndoEdit]):
+class UndoEdit(TextResult, Spelling[op.UndoEdit]):
     """Undo the last edit of a file."""
 
     native_name = "undo_edit"
@@ -69,7 +69,7 @@ class UndoEdit(AsTold, Spelling[op.UndoEdit]):
     path: str
 
 
-class Bash(AsTold, Spelling[op.RunCommand]):
+class Bash(TextResult, Spelling[op.RunCommand]):
     """Run a command."""
 
     native_name = "Bash"
@@ -79,7 +79,7 @@ class Bash(AsTold, Spelling[op.RunCommand]):
     cwd: str | None = None
 
 
-class Grep(AsTold, Spelling[op.SearchText]):
+class Grep(TextResult, Spelling[op.SearchText]):
     """Search files."""
 
     native_name = "Grep"
@@ -92,7 +92,7 @@ class Grep(AsTold, Spelling[op.SearchText]):
     literal: bool = False
 
 
-class Glob(AsTold, Spelling[op.FindFiles]):
+class Glob(TextResult, Spelling[op.FindFiles]):
     """Find files."""
 
     native_name = "glob"
@@ -103,7 +103,7 @@ class Glob(AsTold, Spelling[op.FindFiles]):
     offset: int | None = native_only("pages of results are the client's own")
 
 
-class Finder(AsTold, Spelling[op.SearchDocuments]):
+class Finder(TextResult, Spelling[op.SearchDocuments]):
     """Search the code for what a text means."""
 
     native_name, formerly = "finder", ("codebase_search_agent",)
@@ -112,7 +112,7 @@ class Finder(AsTold, Spelling[op.SearchDocuments]):
     query: str
 
 
-class Task(AsTold, Spelling[op.SpawnAgent]):
+class Task(TextResult, Spelling[op.SpawnAgent]):
     """Give a task to another agent."""
 
     native_name = "Task"
@@ -122,7 +122,7 @@ class Task(AsTold, Spelling[op.SpawnAgent]):
     description: str | None = None
 
 
-class Oracle(AsTold, Spelling[op.SpawnAgent]):
+class Oracle(TextResult, Spelling[op.SpawnAgent]):
     """Ask another model for advice."""
 
     native_name = "oracle"
@@ -136,7 +136,7 @@ class Oracle(AsTold, Spelling[op.SpawnAgent]):
         return (op.SpawnAgent(self.task, "oracle"),)
 
 
-class TodoWrite(AsTold, Spelling[op.UpdatePlan]):
+class TodoWrite(TextResult, Spelling[op.UpdatePlan]):
     """Say the plan."""
 
     native_name = "todo_write"
@@ -148,14 +148,14 @@ class TodoWrite(AsTold, Spelling[op.UpdatePlan]):
         return (op.UpdatePlan(tuple(one.item() for one in self.todos)),)
 
 
-class TodoRead(AsTold, Spelling[op.ReadPlan]):
+class TodoRead(TextResult, Spelling[op.ReadPlan]):
     """Read the plan."""
 
     native_name = "todo_read"
     read_only = UNCAPTURED
 
 
-class WebSearch(AsTold, Spelling[op.SearchWeb]):
+class WebSearch(TextResult, Spelling[op.SearchWeb]):
     """Search the web."""
 
     native_name = "web_search"
@@ -174,7 +174,7 @@ class WebSearch(AsTold, Spelling[op.SearchWeb]):
         return (op.SearchWeb(query, limit=self.num_results or self.max_results),)
 
 
-class ReadWebPage(AsTold, Spelling[op.FetchPage]):
+class ReadWebPage(TextResult, Spelling[op.FetchPage]):
     """Fetch a page."""
 
     native_name = "read_web_page"
@@ -190,7 +190,7 @@ class ReadWebPage(AsTold, Spelling[op.FetchPage]):
         return (op.FetchPage(self.url, self.prompt or self.objective),)
 
 
-class Skill(AsTold, Spelling[op.UseSkill]):
+class Skill(TextResult, Spelling[op.UseSkill]):
     """Load a skill."""
 
     native_name = "skill"

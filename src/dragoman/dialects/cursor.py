@@ -12,7 +12,7 @@ from dragoman.model import operations as op
 
 from .base.dialect import Dialect, Steer
 from .base.spelling import Spelling, means, native_only
-from .base.uncaptured import UNCAPTURED, AsTold, PlannedItem, edited, lines_from
+from .base.uncaptured import UNCAPTURED, PlannedItem, TextResult, edited, lines_from
 
 _TOLD = "an explanation that is shown to the user"
 _SERVER = "how the client shows it, or keeps it"
@@ -26,7 +26,7 @@ def _one(name: str, *values: str | None) -> str:
     raise ValueError(f"{name} is required")
 
 
-class Read(AsTold, Spelling[op.ReadFile]):
+class Read(TextResult, Spelling[op.ReadFile]):
     """Read a file, or some lines of it."""
 
     native_name, formerly = "Read", ("ReadFile", "read_file", "read_file_v2")
@@ -52,7 +52,7 @@ class Read(AsTold, Spelling[op.ReadFile]):
         return (op.ReadFile(path, self.start_line_one_indexed or first, self.end_line_one_indexed_inclusive or last),)
 
 
-class Write(AsTold, Spelling[op.WriteFile]):
+class Write(TextResult, Spelling[op.WriteFile]):
     """Write a whole file."""
 
     native_name, formerly = "Write", ("write", "create_file")
@@ -67,7 +67,7 @@ class Write(AsTold, Spelling[op.WriteFile]):
         return (op.WriteFile(_one("path", self.path, self.file_path), _one("contents", self.contents, self.content)),)
 
 
-class StrReplace(AsTold, Spelling[op.EditFile]):
+class StrReplace(TextResult, Spelling[op.EditFile]):
     """Replace a text in a file."""
 
     native_name, formerly = "StrReplace", ("search_replace",)
@@ -89,7 +89,7 @@ class StrReplace(AsTold, Spelling[op.EditFile]):
         return (edited(path, old, new, everywhere=self.replace_all),)
 
 
-class Delete(AsTold, Spelling[op.DeleteFile]):
+class Delete(TextResult, Spelling[op.DeleteFile]):
     """Delete a file."""
 
     native_name, formerly = "Delete", ("delete_file",)
@@ -104,7 +104,7 @@ class Delete(AsTold, Spelling[op.DeleteFile]):
         return (op.DeleteFile(_one("path", self.path, self.target_file, self.relativeWorkspacePath)),)
 
 
-class Shell(AsTold, Spelling[op.RunCommand]):
+class Shell(TextResult, Spelling[op.RunCommand]):
     """Run a command."""
 
     native_name, formerly = "Shell", ("run_terminal_cmd", "run_terminal_command", "run_terminal_command_v2")
@@ -141,7 +141,7 @@ class Shell(AsTold, Spelling[op.RunCommand]):
         )
 
 
-class Grep(AsTold, Spelling[op.SearchText]):
+class Grep(TextResult, Spelling[op.SearchText]):
     """Search files."""
 
     native_name, formerly = "Grep", ("grep", "grep_search", "ripgrep", "ripgrep_raw_search", "rg")
@@ -188,7 +188,7 @@ class Grep(AsTold, Spelling[op.SearchText]):
         )
 
 
-class Glob(AsTold, Spelling[op.FindFiles]):
+class Glob(TextResult, Spelling[op.FindFiles]):
     """Find files."""
 
     native_name, formerly = "Glob", ("glob_file_search", "file_search")
@@ -206,7 +206,7 @@ class Glob(AsTold, Spelling[op.FindFiles]):
         return (op.FindFiles(pattern, self.target_directory or self.targetDirectory or "."),)
 
 
-class ListFolder(AsTold, Spelling[op.ListDirectory]):
+class ListFolder(TextResult, Spelling[op.ListDirectory]):
     """List a folder."""
 
     native_name, formerly = "LS", ("list_dir", "list_dir_v2")
@@ -224,7 +224,7 @@ class ListFolder(AsTold, Spelling[op.ListDirectory]):
         return (op.ListDirectory(path or ".", self.ignore_globs or ()),)
 
 
-class SemanticSearch(AsTold, Spelling[op.SearchDocuments]):
+class SemanticSearch(TextResult, Spelling[op.SearchDocuments]):
     """Search the code for what a text means."""
 
     native_name, formerly = "SemanticSearch", ("codebase_search", "semantic_search_full")
@@ -236,7 +236,7 @@ class SemanticSearch(AsTold, Spelling[op.SearchDocuments]):
     explanation: str | None = native_only(_TOLD)
 
 
-class TodoWrite(AsTold, Spelling[op.UpdatePlan]):
+class TodoWrite(TextResult, Spelling[op.UpdatePlan]):
     """Say the plan, or change some of it."""
 
     native_name, formerly = "TodoWrite", ("todo_write",)
@@ -249,7 +249,7 @@ class TodoWrite(AsTold, Spelling[op.UpdatePlan]):
         return (op.UpdatePlan(tuple(one.item() for one in self.todos)),)
 
 
-class Task(AsTold, Spelling[op.SpawnAgent]):
+class Task(TextResult, Spelling[op.SpawnAgent]):
     """Give a task to another agent."""
 
     native_name, formerly = "Task", ("task", "task_v2")
@@ -280,7 +280,7 @@ class Task(AsTold, Spelling[op.SpawnAgent]):
         )
 
 
-class WebSearch(AsTold, Spelling[op.SearchWeb]):
+class WebSearch(TextResult, Spelling[op.SearchWeb]):
     """Search the web."""
 
     native_name, formerly = "WebSearch", ("web_search",)
@@ -295,7 +295,7 @@ class WebSearch(AsTold, Spelling[op.SearchWeb]):
         return (op.SearchWeb(_one("search_term", self.search_term, self.searchTerm, self.query)),)
 
 
-class WebFetch(AsTold, Spelling[op.FetchPage]):
+class WebFetch(TextResult, Spelling[op.FetchPage]):
     """Fetch a page."""
 
     native_name, formerly = "WebFetch", ("web_fetch",)
@@ -304,7 +304,7 @@ class WebFetch(AsTold, Spelling[op.FetchPage]):
     url: str
 
 
-class CallMcpTool(AsTold, Spelling[op.CallMcpTool]):
+class CallMcpTool(TextResult, Spelling[op.CallMcpTool]):
     """Call a tool of an MCP server."""
 
     native_name, formerly = "CallMcpTool", ("call_mcp_tool",)

@@ -463,7 +463,7 @@ DIALECT = Dialect(
             ("action", "extension_name"),
         ),
         Steer("extensionmanager__search_available_extensions", "which extensions there are is the client's own"),
-        Steer("load", "sources of instructions are the client's own", ("source", "cancel"), otherwise=True),
+        Steer("load", "sources of instructions are the client's own", ("source", "cancel"), fallback=True),
     ),
     mcp=(McpNames("{server}__{tool}"),),
     failures=FAILURES,

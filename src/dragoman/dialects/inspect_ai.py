@@ -12,10 +12,10 @@ from dragoman.model import operations as op
 from .base.dialect import Dialect, Steer
 from .base.editor_commands import editor_operation
 from .base.spelling import Spelling, means
-from .base.uncaptured import UNCAPTURED, AsTold
+from .base.uncaptured import UNCAPTURED, TextResult
 
 
-class Bash(AsTold, Spelling[op.RunCommand]):
+class Bash(TextResult, Spelling[op.RunCommand]):
     """Run a command in a shell."""
 
     native_name = "bash"
@@ -32,7 +32,7 @@ class Bash(AsTold, Spelling[op.RunCommand]):
         return (op.RunCommand(command),)
 
 
-class TextEditor(AsTold, Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertText | op.UndoEdit]):
+class TextEditor(TextResult, Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertText | op.UndoEdit]):
     """View, make and change files."""
 
     native_name = "text_editor"
@@ -63,7 +63,7 @@ class TextEditor(AsTold, Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.
         )
 
 
-class WebSearch(AsTold, Spelling[op.SearchWeb]):
+class WebSearch(TextResult, Spelling[op.SearchWeb]):
     """Search the web."""
 
     native_name = "web_search"
@@ -72,7 +72,7 @@ class WebSearch(AsTold, Spelling[op.SearchWeb]):
     query: str
 
 
-class Skill(AsTold, Spelling[op.UseSkill]):
+class Skill(TextResult, Spelling[op.UseSkill]):
     """Load a skill."""
 
     native_name = "skill"

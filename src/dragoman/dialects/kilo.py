@@ -232,7 +232,7 @@ DIALECT = _OPENCODE.named(
             "background_process",
             "a process that is restarted or asked for its state",
             (*BackgroundProcess.__struct_encode_fields__,),
-            otherwise=True,
+            fallback=True,
         ),
         Steer("board_read", "what other agents wrote is the client's own", ("since", "limit")),
         Steer("kilo_local_recall", "earlier sessions are the client's own", ("mode", "query", "sessionID", "limit")),

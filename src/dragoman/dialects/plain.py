@@ -21,7 +21,7 @@ from .base.dialect import Dialect
 from .base.mcp_names import McpNames
 from .base.sentences import AFTER_NEWLINE, NO_NEWLINE, cut_note, lines_in, outcome_in
 from .base.spelling import REQUIRED, Content, Parameter, Spelling, SpellingMeta, Tells, means
-from .base.web_action import WebActionHeard
+from .base.web_action import UnofferedWebAction
 from .base.words import in_json, one_of
 
 
@@ -435,7 +435,7 @@ _APART = {
 
 DIALECT = Dialect(
     "plain",
-    (*_NAMED, WebActionHeard, *(spelled(one) for one in op.OPERATIONS.values() if one not in _APART)),
+    (*_NAMED, UnofferedWebAction, *(spelled(one) for one in op.OPERATIONS.values() if one not in _APART)),
     mcp=(McpNames("mcp__{server}__{tool}"),),
     unspoken={op.SteerClient: "another client's own affairs"},
 )

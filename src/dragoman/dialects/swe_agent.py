@@ -15,12 +15,12 @@ from dragoman.model.calls import NativeResult
 from .base.dialect import Dialect, Steer
 from .base.editor_commands import editor_operation
 from .base.spelling import Spelling, means
-from .base.uncaptured import UNCAPTURED, AsTold
+from .base.uncaptured import UNCAPTURED, TextResult
 
 _RETURNED = re.compile(r"<returncode>(-?\d+)</returncode>\n<output>\n?(.*?)\n?</output>", re.DOTALL)
 
 
-class Bash(AsTold, Spelling[op.RunCommand]):
+class Bash(TextResult, Spelling[op.RunCommand]):
     """Run a command in a shell."""
 
     native_name = "bash"
@@ -37,7 +37,7 @@ class Bash(AsTold, Spelling[op.RunCommand]):
         return (out.CommandOutcome(int(told[1]), output=told[2]),) * len(operations)
 
 
-class Editor(AsTold, Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertText | op.UndoEdit]):
+class Editor(TextResult, Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertText | op.UndoEdit]):
     """View, make and change files."""
 
     native_name = "str_replace_editor"
@@ -65,7 +65,7 @@ class Editor(AsTold, Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.Inse
         )
 
 
-class Open(AsTold, Spelling[op.ReadFile]):
+class Open(TextResult, Spelling[op.ReadFile]):
     """Open a file at a line and show what is around it."""
 
     native_name = "open"
@@ -75,7 +75,7 @@ class Open(AsTold, Spelling[op.ReadFile]):
     line_number: int | None = means("first_line", default=None)
 
 
-class FindFile(AsTold, Spelling[op.FindFiles]):
+class FindFile(TextResult, Spelling[op.FindFiles]):
     """Find files by name."""
 
     native_name = "find_file"
@@ -85,7 +85,7 @@ class FindFile(AsTold, Spelling[op.FindFiles]):
     dir: str = means("path", default=".")
 
 
-class SearchDir(AsTold, Spelling[op.SearchText]):
+class SearchDir(TextResult, Spelling[op.SearchText]):
     """Search the files of a folder."""
 
     native_name = "search_dir"

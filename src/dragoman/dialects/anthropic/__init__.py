@@ -6,7 +6,7 @@ The types of the tools' settings are imported from here.
 from __future__ import annotations
 
 from dragoman.dialects.base.dialect import Dialect, Steer
-from dragoman.dialects.base.web_action import WebActionHeard
+from dragoman.dialects.base.web_action import UnofferedWebAction
 from dragoman.model import operations as op
 from dragoman.model.calls import ExecutedBy
 
@@ -58,7 +58,7 @@ DIALECT = Dialect(
         *COMPUTER,
         *BROWSER,
         WebSearch,
-        WebActionHeard,
+        UnofferedWebAction,
         WebFetch,
         CodeExecution,
         BashCodeExecution,

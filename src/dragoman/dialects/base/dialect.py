@@ -37,9 +37,10 @@ from .fidelity import Fidelity, field_rows, result_rows
 from .mcp_names import McpNames, Servers
 from .provider_rows import ProviderRow
 from .reading import (
-    AsTold,
-    Heard,
+    CallReading,
     Plain,
+    ResultReader,
+    UnspelledReader,
     as_mapping,
     convert_leniently,
     is_plain,
@@ -152,7 +153,7 @@ class Dialect:
         self._steer_by_name: dict[str, Steer] = {}
         self._served: dict[str, tuple[str | None, str]] = {}
         """Names that were found to be of an MCP server's tools, with the server and the tool."""
-        self._as_told: AsTold | None = None
+        self._unspelled_reader = UnspelledReader(understand if unspelled is None else unspelled.understand)
         self._variants: dict[tuple[str | None, str | None], Dialect] = {}
         """The same at other versions and families."""
         self._index()
@@ -336,17 +337,17 @@ class Dialect:
 
     def read_call(self, native: NativeCall) -> Call:
         """What a native call means."""
-        return self.hear(native)[0]
+        return self.read_with_reader(native)[0]
 
-    def hear(self, native: NativeCall) -> Heard:
+    def read_with_reader(self, native: NativeCall) -> CallReading:
         """What a native call means, and the spelling it fits as it is: its result is read by that one.
 
         Whoever reads both keeps it, and `read_result` need not find it again.
         """
         if is_plain(native):
             plain = self._plain.get(native.name) or self._made_plain(native.name)
-            heard = read_plainly(plain, native) if plain else self._read_served(native)
-            return heard or self._read_freely(native)
+            reading = read_plainly(plain, native) if plain else self._read_served(native)
+            return reading or self._read_freely(native)
         return self._read_freely(native)[0], None
 
     def _made_plain(self, name: str) -> Plain:
@@ -356,16 +357,16 @@ class Dialect:
             self._plain[name] = plain
         return plain
 
-    def _read_served(self, native: NativeCall) -> Heard | None:
+    def _read_served(self, native: NativeCall) -> CallReading | None:
         """A call of a server's tool that was called before: whose it is need not be found out again."""
         named, arguments = self._served.get(native.name), native.arguments
         if named is None or type(arguments) is not dict:
             return None
         if self.unparsed is not None and self.unparsed(arguments) is not None:
             return None
-        return Call(native.id, (op.CallMcpTool(*named, arguments),), native), self._as_told
+        return Call(native.id, (op.CallMcpTool(*named, arguments),), native), self._unspelled_reader
 
-    def _read_freely(self, native: NativeCall) -> Heard:
+    def _read_freely(self, native: NativeCall) -> CallReading:
         """A call that is not plainly one of this vocabulary's words."""
         if native.item is not None or native.executed_by is not _HERE:
             hosted = self._read_hosted(native)
@@ -373,21 +374,21 @@ class Dialect:
                 return hosted, None
         name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
         spellings = self._by_name.get(name) or self._spellings(native)
-        heard, failed = None, False
+        reading, failed = None, False
         if spellings is not None:
-            heard = read_as(spellings[0], native) if len(spellings) == 1 else read_best(spellings, native)
-            failed = heard[0].failure is not None
-            if not failed and not heard[0].unmapped:
-                return heard
+            reading = read_as(spellings[0], native) if len(spellings) == 1 else read_best(spellings, native)
+            failed = reading[0].failure is not None
+            if not failed and not reading[0].unmapped:
+                return reading
         # What a client wraps a text in is no parameter of any tool, so a call that was read whole has none.
         if self.unparsed is not None and isinstance(native.arguments, dict):
             text = self.unparsed(native.arguments)
             if text is not None:
                 return unread(native, f"the arguments are no JSON: {text}"), None
         steer = self._steer_by_name.get(name)
-        if heard is None or (failed and steer is not None and steer.fits(native)):
+        if reading is None or (failed and steer is not None and steer.fits(native)):
             return self._read_otherwise(name, native), None
-        return heard
+        return reading
 
     def _read_hosted(self, native: NativeCall) -> Call | None:
         """A call that is no tool's of this vocabulary whatever it is called: a server's, or one the provider ran."""
@@ -433,7 +434,7 @@ class Dialect:
         if native.name in self.functions and isinstance(arguments, dict):
             return Call(native.id, (op.CallFunction(native.name, arguments),), native)
         steer = self._steer_by_name.get(name)
-        if steer is not None and steer.opens is not None:
+        if steer is not None and steer.carries is not None:
             return self._read_opened(steer, native)
         if steer is not None and isinstance(arguments, dict):
             unknown = {key: value for key, value in arguments.items() if key not in steer.parameters}
@@ -452,18 +453,16 @@ class Dialect:
         return Call(native.id, (op.Unrecognised(name, arguments),), native)
 
     def _remember_served(self, name: str, found: tuple[str | None, str]) -> None:
-        if self._as_told is None:
-            self._as_told = AsTold(understand if self.unspelled is None else self.unspelled.understand)
         if len(self._served) < _REMEMBERED:
             self._served[name] = found
 
     def _read_opened(self, steer: Steer, native: NativeCall) -> Call:
-        inner = steer.opened(native)
+        inner = steer.carried(native)
         if inner is None:
-            return unread(native, f"expected a tool's name and its arguments in {' and '.join(steer.opens or ())}")
+            return unread(native, f"expected a tool's name and its arguments in {' and '.join(steer.carries or ())}")
         call = self.read_call(inner)
         assert isinstance(native.arguments, dict)  # only a mapping carries a call
-        beside = {key: value for key, value in native.arguments.items() if key not in (steer.opens or ())}
+        beside = {key: value for key, value in native.arguments.items() if key not in (steer.carries or ())}
         return msgspec.structs.replace(call, native=native, unmapped={**call.unmapped, **beside})
 
     def knows(self, name: str) -> bool:
@@ -522,7 +521,7 @@ class Dialect:
                 return None
             spellings = self._spellings(native) or self._by_name.get(native.name, ())
             steer = None if spellings else self._steer_by_name.get(name)
-            inner = None if steer is None else steer.opened(native)
+            inner = None if steer is None else steer.carried(native)
             if inner is not None:
                 return self.spelling_of(inner)
         for spelling in spellings:
@@ -551,20 +550,20 @@ class Dialect:
         """What of this value would not survive `write_call`, with the reasons."""
         said = self._say(operation)
         if said is None:
-            heard = self.read_call(self._write_otherwise("", operation)).operations
+            meant = self.read_call(self._write_otherwise("", operation)).operations
             spellings: tuple[Spelling[Any], ...] = ()
             if isinstance(operation, op.CallFunction | op.Unrecognised):
                 return ()  # written as it is; whose it is, the run knows
         else:
-            spellings, heard = said
+            spellings, meant = said
         reasons = {**type(spellings[0]).approximated, **type(spellings[0]).unsaid} if spellings else {}
-        if len(heard) == 1 and type(heard[0]) is type(operation):
+        if len(meant) == 1 and type(meant[0]) is type(operation):
             return tuple(
                 Loss(field, _reason(reasons, operation, field))
                 for field in operation.__struct_fields__
-                if getattr(heard[0], field) != getattr(operation, field)
+                if getattr(meant[0], field) != getattr(operation, field)
             )
-        return () if heard == (operation,) else (Loss("*", "it is said as another operation"),)
+        return () if meant == (operation,) else (Loss("*", "it is said as another operation"),)
 
     def _say(self, operation: op.Operation) -> _Said | None:
         groups = self._sayers.get(type(operation))
@@ -620,10 +619,10 @@ class Dialect:
 
     # ── results ────────────────────────────────────────────────────────────
 
-    def read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | AsTold | None = None) -> Result:
-        """What a native result says: one outcome per operation of its call. `said` is what `hear` gave beside it."""
+    def read_result(self, call: Call, native: NativeResult, reader: ResultReader | None = None) -> Result:
+        """What a native result says: one outcome per operation of its call. `reader` is that of `read_with_reader`."""
         try:
-            result = self._read_result(call, native, said)
+            result = self._read_result(call, native, reader)
             for outcome in result.outcomes:
                 if type(outcome) in DOUBTED and (instead := doubted(outcome, native)) is not outcome:
                     return Result(native.call_id, (instead,) * len(result.outcomes), native=native)
@@ -635,11 +634,11 @@ class Dialect:
             text = understand(op.Unrecognised(call.native.name, call.native.arguments), native)
             return Result(native.call_id, (text,) * max(1, len(call.operations)), native=native)
 
-    def _read_result(self, call: Call, native: NativeResult, said: Spelling[Any] | AsTold | None) -> Result:
-        if said is not None:
+    def _read_result(self, call: Call, native: NativeResult, reader: ResultReader | None) -> Result:
+        if reader is not None:
             failure = self.failures.understand(call, native)
             if failure is None:
-                return Result(native.call_id, said.to_outcomes(call.operations, native), native=native)
+                return Result(native.call_id, reader.to_outcomes(call.operations, native), native=native)
             return Result(native.call_id, (failure,) * len(call.operations), native=native)
         asked = call.native
         beside = self._reader_beside(asked) if self._plain_spellings(asked) is None else None
@@ -648,13 +647,9 @@ class Dialect:
         failure = self.failures.understand(call, native)
         if failure is not None:
             return Result(native.call_id, (failure,) * max(1, len(call.operations)), native=native)
-        spelling = self._spelling_for(call)
+        reader = self._spelling_for(call) or self._unspelled_reader
         operations = call.operations or (op.Unrecognised(call.native.name, call.native.arguments),)
-        if spelling is not None:
-            return Result(native.call_id, spelling.to_outcomes(operations, native), native=native)
-        reader = understand if self.unspelled is None else self.unspelled.understand
-        understood = tuple([reader(operation, native) for operation in operations])
-        return Result(native.call_id, understood, native=native)
+        return Result(native.call_id, reader.to_outcomes(operations, native), native=native)
 
     def write_result(self, call: Call, outcomes: Sequence[Outcome]) -> NativeResult:
         """The outcomes of a call in this vocabulary's words."""
@@ -782,7 +777,7 @@ class Dialect:
         for steer in self.steering:
             for name in (steer.name, *steer.formerly):
                 key = qualified(steer.namespace, name)
-                if key in by_name and not steer.otherwise:
+                if key in by_name and not steer.fallback:
                     problems.append(f"{key!r} is a spelling and steers the client")
                 self._steer_by_name[key] = steer
         if problems:

@@ -27,7 +27,7 @@ def is_plain(native: NativeCall) -> bool:
     return native.item is None and native.executed_by is _HERE and native.namespace is None
 
 
-class AsTold:
+class UnspelledReader:
     """Reads the results of calls that have no spelling."""
 
     def __init__(self, understand: Callable[[op.Operation, NativeResult], Outcome]) -> None:
@@ -38,7 +38,8 @@ class AsTold:
         return tuple([self._understand(operation, native) for operation in operations])
 
 
-Heard = tuple[Call, Spelling[Any] | AsTold | None]
+ResultReader = Spelling[Any] | UnspelledReader
+CallReading = tuple[Call, ResultReader | None]
 """A call, and what reads its result where that is known: the spelling it fits as it is."""
 
 Nested = tuple[tuple[str, type[msgspec.Struct]], ...]
@@ -46,7 +47,7 @@ Plain = tuple[tuple[AnySpelling, frozenset[str], Nested], ...]
 """The spellings of a name, each with the names of its parameters that mean something, and those that hold objects."""
 
 
-def read_plainly(spellings: Plain, native: NativeCall) -> Heard | None:
+def read_plainly(spellings: Plain, native: NativeCall) -> CallReading | None:
     """A call that fits a spelling of its name as it is and says nothing else; `None`: it has to be looked at.
 
     Nearly every call does, so this is all that reading one takes; of such a call all else here says the same.
@@ -65,9 +66,9 @@ def read_plainly(spellings: Plain, native: NativeCall) -> Heard | None:
     return None
 
 
-def read_best(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard:
+def read_best(spellings: tuple[AnySpelling, ...], native: NativeCall) -> CallReading:
     """Reads with the first spelling that fits; of several shapes under one name, the one that leaves least unmapped."""
-    read: list[Heard] = []
+    read: list[CallReading] = []
     fitting: list[Spelling[Any]] = []
     able, arguments = spellings, native.arguments
     if not isinstance(arguments, str):
@@ -79,10 +80,10 @@ def read_best(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard:
         if said is None:
             continue
         if _says_all(spelling, native.arguments):
-            heard = _meant(said, native, {})
-            if heard[0].failure is None:
-                return heard
-            read.append(heard)
+            reading = _meant(said, native, {})
+            if reading[0].failure is None:
+                return reading
+            read.append(reading)
         else:
             fitting.append(said)
     read += [_meant(said, native, _unmapped(type(said), native.arguments)) for said in fitting]
@@ -91,12 +92,12 @@ def read_best(spellings: tuple[AnySpelling, ...], native: NativeCall) -> Heard:
     return min(read, key=_misfit)
 
 
-def _misfit(heard: Heard) -> tuple[bool, int, int]:
-    call = heard[0]
+def _misfit(reading: CallReading) -> tuple[bool, int, int]:
+    call = reading[0]
     return (call.failure is not None, len(call.coercions), len(call.unmapped))
 
 
-def read_as(spelling: AnySpelling, native: NativeCall) -> Heard:
+def read_as(spelling: AnySpelling, native: NativeCall) -> CallReading:
     """Reads with one spelling, if need be with the liberties a tool takes."""
     said = _strictly(spelling, native.arguments)
     unmapped = _unmapped(spelling, native.arguments)
@@ -159,7 +160,7 @@ def _unmapped(spelling: AnySpelling, arguments: dict[str, Any] | str) -> dict[st
 
 def _meant(
     said: Spelling[Any], native: NativeCall, unmapped: dict[str, Any], coercions: tuple[Coercion, ...] = ()
-) -> Heard:
+) -> CallReading:
     try:
         operations = said.to_operations()
     except ValueError as error:

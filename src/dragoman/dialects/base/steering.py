@@ -33,10 +33,10 @@ class PlanApproval(msgspec.Struct, frozen=True):
 class Steer(msgspec.Struct, frozen=True):
     """A known tool of a client without shared meaning, and why it has none.
 
-    `otherwise`: a spelling of the same name gives some of its calls a meaning; this is for the others, with
+    `fallback`: a spelling of the same name gives some of its calls a meaning; this is for the others, with
     `when` only for those that have these arguments.
     `approves`: the user is asked whether a plan may be carried out; it is offered where a model can ask its user.
-    `opens`: it carries the call of another tool; these parameters hold that tool's name and its arguments,
+    `carries`: it carries the call of another tool; these parameters hold that tool's name and its arguments,
     and the other call is what is meant.
     """
 
@@ -48,10 +48,10 @@ class Steer(msgspec.Struct, frozen=True):
     formerly: tuple[str, ...] = ()
     since: str | None = None
     until: str | None = None
-    otherwise: bool = False
+    fallback: bool = False
     when: Mapping[str, Any] = {}
     executed_by: ExecutedBy = ExecutedBy.CLIENT
-    opens: tuple[str, str] | None = None
+    carries: tuple[str, str] | None = None
     approves: PlanApproval | None = None
 
     def fits(self, native: NativeCall) -> bool:
@@ -59,11 +59,11 @@ class Steer(msgspec.Struct, frozen=True):
         given = native.arguments if isinstance(native.arguments, dict) else {}
         return all(name in given and given[name] == value for name, value in self.when.items())
 
-    def opened(self, native: NativeCall) -> NativeCall | None:
+    def carried(self, native: NativeCall) -> NativeCall | None:
         """The call it carries, or `None` when there is none in it."""
-        if self.opens is None or not isinstance(native.arguments, dict):
+        if self.carries is None or not isinstance(native.arguments, dict):
             return None
-        name, arguments = (native.arguments.get(parameter) for parameter in self.opens)
+        name, arguments = (native.arguments.get(parameter) for parameter in self.carries)
         if not isinstance(name, str) or not isinstance(arguments, dict | str):
             return None
         return NativeCall(native.id, name, arguments, executed_by=native.executed_by)

@@ -20,7 +20,7 @@ _CODES = ("exitCode", "exit_code", "returncode")
 _OUTPUTS = ("output", "raw_output")
 
 
-class AsTold:
+class TextResult:
     """Reads a result as the text it is, and what the log keeps beside it.
 
     `prints`: the text of a result is the output of the command, and nothing else.

@@ -71,7 +71,7 @@ class WebAction(Spelling[op.SearchWeb | op.FetchPage | op.FindInPage]):
         return cls(action=_action(operation))
 
 
-class WebActionHeard(Spelling[op.SearchWeb | op.FetchPage | op.FindInPage]):
+class UnofferedWebAction(Spelling[op.SearchWeb | op.FetchPage | op.FindInPage]):
     """The same, from a model that calls it though it was not offered: nested, or flat with `action_type`."""
 
     native_name = "web_search"

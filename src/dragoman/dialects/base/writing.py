@@ -45,19 +45,19 @@ def nearest(
         if said is None:
             continue
         calls = said if isinstance(said, tuple) else (said,)
-        heard = joined([meant for call in calls for meant in call.to_operations()])
-        if heard == (operation,):
-            return calls, heard
-        lost = _distance(operation, heard)
+        meanings = joined([meant for call in calls for meant in call.to_operations()])
+        if meanings == (operation,):
+            return calls, meanings
+        lost = _distance(operation, meanings)
         if best is None or lost < best[0]:
-            best = (lost, calls, heard)
+            best = (lost, calls, meanings)
     return None if best is None else best[1:]
 
 
-def _distance(operation: op.Operation, heard: tuple[op.Operation, ...]) -> int:
-    if len(heard) != 1 or type(heard[0]) is not type(operation):
-        return 1000 + len(heard)
-    return sum(getattr(heard[0], field) != getattr(operation, field) for field in operation.__struct_fields__)
+def _distance(operation: op.Operation, meanings: tuple[op.Operation, ...]) -> int:
+    if len(meanings) != 1 or type(meanings[0]) is not type(operation):
+        return 1000 + len(meanings)
+    return sum(getattr(meanings[0], field) != getattr(operation, field) for field in operation.__struct_fields__)
 
 
 def tag_of(operation: op.Operation) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.dialects.base.dialect import Dialect, PlanApproval, Steer
 from dragoman.dialects.base.mcp_names import McpNames
-from dragoman.dialects.base.web_action import WebActionHeard
+from dragoman.dialects.base.web_action import UnofferedWebAction
 from dragoman.model import operations as op
 
 from . import agents, commands, extensions, files, people, plans, search, web
@@ -57,7 +57,7 @@ DIALECT = Dialect(
         files.NotebookEdit,
         web.WebFetch,
         web.WebSearch,
-        WebActionHeard,
+        UnofferedWebAction,
         plans.TodoWrite,
         plans.TodoWriteMixed,
         plans.TaskCreate,
@@ -111,7 +111,7 @@ DIALECT = Dialect(
             "a script kept under a name or in a file is the client's to find",
             ("name", "scriptPath", "args", "description", "title", "resumeFromRunId"),
             since="2.1.197",
-            otherwise=True,
+            fallback=True,
         ),
         Steer("TeamCreate", TEAM, ("team_name", "description", "agent_type")),
         Steer("TeamDelete", TEAM),
@@ -120,7 +120,7 @@ DIALECT = Dialect(
             "SendMessage",
             "an answer to the team's own question has nobody it goes to",
             ("type", "request_id", "approve", "content"),
-            otherwise=True,
+            fallback=True,
             when={"type": "shutdown_response"},
         ),
         Steer("SendUserMessage", DELIVERED, ("message", "attachments", "status"), formerly=("Brief",)),

@@ -72,7 +72,7 @@ DIALECT = Dialect(
             "sql",
             "only plain statements about the plan have a shared meaning; others query the session's own tables",
             ("description", "query", "database"),
-            otherwise=True,
+            fallback=True,
         ),
         Steer(
             "session_store_sql", "it queries the client's record of past sessions", ("description", "query", "source")
@@ -81,7 +81,7 @@ DIALECT = Dialect(
             "write_agent",
             "a message to all agents of a kind is the client's to deliver",
             ("agent_id", "agent_ids", "scope", "message"),
-            otherwise=True,
+            fallback=True,
         ),
         Steer("report_intent", "it is a headline for those who watch", ("intent",)),
         Steer("task_complete", "it ends the client's mode of working on alone", ("summary",)),

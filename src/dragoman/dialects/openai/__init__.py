@@ -94,7 +94,7 @@ DIALECT = Dialect(
             "x_search",
             "one post, or who wrote it, is looked up on X",
             ("post_id", "username", "usernames", "count", "video_url", "image_url"),
-            otherwise=True,
+            fallback=True,
             executed_by=ExecutedBy.PROVIDER,
         ),
     ),

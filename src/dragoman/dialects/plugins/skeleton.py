@@ -156,7 +156,7 @@ def _steered(tool: Captured) -> Draft | None:
     """A tool some dialect knows to have no shared meaning."""
     for name in DIALECTS.built_in:
         for steer in DIALECTS[name].steering:
-            if tool.name in (steer.name, *steer.formerly) and not steer.otherwise and steer.opens is None:
+            if tool.name in (steer.name, *steer.formerly) and not steer.fallback and steer.carries is None:
                 table: dict[str, Any] = {"name": tool.name, "reason": steer.reason}
                 if tool.namespace is not None:
                     table["namespace"] = tool.namespace

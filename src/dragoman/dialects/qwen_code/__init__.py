@@ -58,7 +58,7 @@ DIALECT = Dialect(
             "it carries calls of tools that are not offered up front",
             ("name", "arguments"),
             since="0.24",
-            opens=("name", "arguments"),
+            carries=("name", "arguments"),
         ),
         Steer("get_goal", "a goal the client keeps", ("view",), since="0.21"),
         Steer(

@@ -68,7 +68,7 @@ def restored(format: str, path: Path, data: bytes | None) -> tuple[LogReader, An
 def _kept(value: LogReader | Normaliser) -> _Kept:
     data = {}
     for name, held in vars(value).items():
-        if name in value.spares:
+        if name in value.not_stored:
             continue
         if isinstance(held, LogReader | Normaliser):
             data[name] = _kept(held)

@@ -198,7 +198,7 @@ class LogFormat(abc.ABC):
 class LogReader(abc.ABC):
     """Reads one file, given its bytes in any pieces."""
 
-    spares: ClassVar[frozenset[str]] = frozenset()
+    not_stored: ClassVar[frozenset[str]] = frozenset()
     """What it holds to spare itself work, and is not stored with it."""
 
     @abc.abstractmethod

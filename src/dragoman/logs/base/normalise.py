@@ -30,7 +30,7 @@ from dragoman.model import (
 from dragoman.registry import DIALECTS, FORMATS
 
 if TYPE_CHECKING:
-    from dragoman.dialects import Dialect, Heard
+    from dragoman.dialects import CallReading, Dialect
 
 Kind = TypeVar("Kind", bound=ev.Event)
 
@@ -66,7 +66,7 @@ class Standing(Protocol):
 class Normaliser:
     """Makes the events of one file; remembers its calls, so that results find them in any order."""
 
-    spares: ClassVar = frozenset({"heard"})
+    not_stored: ClassVar = frozenset({"readings"})
     """What spares work and says nothing: it is not stored, as somebody's own vocabulary could not be."""
 
     def __init__(
@@ -92,7 +92,7 @@ class Normaliser:
         self._make_returned = self.maker(ev.ToolReturned, "result", "call_id")
         self.calls: dict[str, Call] = {}
         """Call id → the call, of this file; to be changed by the methods below alone."""
-        self.heard: dict[str, Heard] = {}
+        self.readings: dict[str, CallReading] = {}
         """The same of those that wait for a result, with what spares finding their words again to read it."""
         self.returned_ids: set[str] = set()
         """The calls that have their result, where all are kept."""
@@ -132,19 +132,19 @@ class Normaliser:
 
     def called(self, place: Standing, native: NativeCall, by: str = "model") -> ev.ToolCalled:
         """A call, with its meaning."""
-        heard = (self._spoken if place.version == self._version else self.at(place.version)).hear(native)
-        self.calls[native.id] = call = heard[0]
-        self.heard[native.id] = heard
+        reading = (self._spoken if place.version == self._version else self.at(place.version)).read_with_reader(native)
+        self.calls[native.id] = call = reading[0]
+        self.readings[native.id] = reading
         return self._make_called(place, call, native.id, by)
 
     def returned(self, place: Standing, native: NativeResult, duration: float | None = None) -> ev.ToolReturned:
         """A result, read with its call; without a call in the file, it is kept as it is."""
         dialect = self._spoken if place.version == self._version else self.at(place.version)
         id = native.call_id
-        heard = self.heard.pop(id, None)
-        if heard is not None:
-            call = heard[0]
-            result = dialect.read_result(call, native, heard[1])
+        reading = self.readings.pop(id, None)
+        if reading is not None:
+            call = reading[0]
+            result = dialect.read_result(call, native, reading[1])
         else:
             call = self.calls.get(id) or dialect.read_call(NativeCall(id, native.name or "", {}))
             result = dialect.read_result(call, native)
@@ -170,7 +170,7 @@ class Normaliser:
         if native.is_error:
             asked = call or Call(id, (), NativeCall(id, native.name or "", {}))
             outcome = self.at(place.version).failures.understand(asked, native) or Failure("failed", text)
-        self.heard.pop(id, None)
+        self.readings.pop(id, None)
         self.returned_ids.add(id)
         outcomes = (outcome,) * max(1, len(call.operations) if call is not None else 1)
         return self._make_returned(place, Result(id, outcomes, native=native), id)
@@ -183,12 +183,12 @@ class Normaliser:
     def forget_all(self) -> None:
         """Forgets all calls: another session follows, whose calls may have the same ids."""
         self.calls.clear()
-        self.heard.clear()
+        self.readings.clear()
 
     def meant(self, call: Call) -> None:
         """What a call that was told means after all."""
         self.calls[call.id] = call
-        self.heard.pop(call.id, None)
+        self.readings.pop(call.id, None)
 
     def unreadable(self, source: ev.Source, reason: str) -> ev.Unreadable:
         """Bytes that are no record."""

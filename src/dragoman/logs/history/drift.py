@@ -344,7 +344,7 @@ class _Known:
         if isinstance(arguments, str):
             return  # words, or what a model meant to be JSON
         names = {wire for spelling in self._spellings for wire in spelling.__struct_encode_fields__}
-        names |= set(self._steer.parameters) | set(self._steer.opens or ()) if self._steer is not None else set()
+        names |= set(self._steer.parameters) | set(self._steer.carries or ()) if self._steer is not None else set()
         for name, value in arguments.items():
             if name not in names:
                 yield "new_parameter", name, None, type_of(value)
@@ -421,7 +421,7 @@ def _known(dialect: Dialect, native: NativeCall) -> _Known | None:
         spellings, steer = tool_named(dialect, native.name)
     if not spellings and steer is None:
         return None if dialect.beside is None else _known(dialect.beside, native)
-    inner = None if steer is None or spellings else steer.opened(native)
+    inner = None if steer is None or spellings else steer.carried(native)
     if inner is not None:
         return _known(dialect, inner)
     return _Known(name, native, spellings, steer)
