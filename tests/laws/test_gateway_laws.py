@@ -83,7 +83,7 @@ def conversation_of(steps: list[tuple[str, int, bool, str]], model: str, kept: C
                 (CallPart(NativeCall(f"m{number}", name, arguments)),), FinishReason.CALLS, provenance=made_by
             )
             base = f"call_{number:020x}"
-            kept.add(Kept(base, (reply,), Lowering(), seen))
+            kept.add(Kept(base, (reply,), Lowering(), seen, vocabulary=WORDS[model].vocabulary))
             groups = WORDS[model].fork().groups(reply, base, Lowering(), seen)
             calls = [call for group in groups for read in group.reads for call in (one.native for one in read.calls)]
             calls += [call for group in groups for call in group.calls]

@@ -5,8 +5,9 @@ read. So each reply with calls is kept as it came, signatures included, and take
 for it. The ids of calls that a client is given begin with the id of the conversation and of the reply, so a reply is
 found again after a restart.
 
-Rule: files are the user's alone (0600), one for a conversation. A reply goes back only to the API and the model that
-made it: that is the rule of `Api.encode`, which leaves signatures out for any other.
+Rule: files are the user's alone (0600), one for a conversation. A reply goes back only to a model that speaks the words
+it was made in; for any other, what the client sends for it is translated. Signatures go back only to the API and the
+model that made them: that is the rule of `Api.encode`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ class Kept(msgspec.Struct, frozen=True):
     """The files the client had read or written when the reply came, which decides what it reads first."""
     answers: dict[str, NativeResult] = {}
     """The results of calls that the gateway made itself, by the ids that a client would know them by."""
+    model: str | None = None
+    """The model that made it, as the gateway names it."""
+    vocabulary: str | None = None
+    """The words of its calls (`Words.vocabulary`); `None` in a file of an older version, which did not say it."""
 
     @property
     def reply(self) -> Reply:

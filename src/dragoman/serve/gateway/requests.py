@@ -165,7 +165,7 @@ class Walk:
         for call in calls:
             self._seen |= self._words.paths(call)
         kept = self._conversations.of(item)
-        if kept is not None:
+        if kept is not None and kept.vocabulary == self._words.vocabulary:
             if self._open is not None and self._open.kept.base == kept.base:
                 return  # the next step of the same reply
             self._close()

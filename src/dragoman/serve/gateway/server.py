@@ -270,8 +270,12 @@ class Gateway:
         streams = read.stream if asked.stream is None else asked.stream
         answer = _Answer(request, server, read, streams=streams)
         read = server.plain(read)
+        models = self.routes.models(read, tokens)
+        step = self._next_step(models[0], request, api, read, len(data), sent)
+        if step is not None:
+            return await answer.end(step)
         failure: EngineError | None = None
-        for model in self.routes.models(read, tokens):
+        for model in models:
             try:
                 return await self._asked_of(model, request, api, read, len(data), answer, sent)
             except DragomanError as error:  # one model may take the tools of a client that another cannot
@@ -306,6 +310,21 @@ class Gateway:
         )
         prepared = walk.prepared(_fitted(read, engine, model), model, same_api=engine.name == api)
         return prepared, name, dialects[0]
+
+    def _next_step(
+        self, next_model: str, request: web.Request, api: str, read: Request, size: int, sent: _Sent
+    ) -> Reply | None:
+        """The rest of a call that one model made, where the request would go to another: it was checked as a whole."""
+        last = next((item for item in reversed(read.conversation) if item.role == "assistant"), None)
+        kept = None if last is None else self._conversations.of(last)
+        if kept is None or kept.model in (None, next_model) or kept.model not in self.routes.names:
+            return None
+        prepared, _, client = self._prepared(request, api, read, size, *self._engine(kept.model))
+        if not prepared.calls:
+            return None
+        sent.client, sent.words = client, prepared.words
+        sent.calls = tuple(call.name for call in prepared.calls)
+        return _step(prepared.calls)
 
     async def _asked_of(
         self, named: str, request: web.Request, api: str, read: Request, size: int, answer: _Answer, sent: _Sent
@@ -351,7 +370,8 @@ class Gateway:
                 asked = msgspec.structs.replace(asked, conversation=more)
                 continue
             if calls:
-                self._conversations.add(Kept(base, (*hidden, reply), lowering, prepared.seen, answers))
+                kept = Kept(base, (*hidden, reply), lowering, prepared.seen, answers, sent.model, words.vocabulary)
+                self._conversations.add(kept)
             finish = FinishReason.CALLS if calls else reply.finish
             parts = (*said, *(CallPart(call) for call in calls))
             return Reply(parts, finish, usage=usage)

@@ -90,6 +90,8 @@ class Words:
         `here` is what the gateway does itself of what the client's provider would have done.
         """
         self._client, self._model, self._reads_first = client, model, reads_first
+        self.vocabulary = "" if client is None or model is None else repr(model)
+        """The words in which the model is spoken to; empty for those of the client."""
         self._reads_pictures, self._agent = reads_pictures, agent
         self.folder = folder
         self._explained: dict[str, str | None] = {}
