@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.logs import Filter, Index, Places, Query, statistics
+from dragoman.logs import Filter, Index, Places, Query, Recorder, statistics
+from dragoman.logs.history.counted import HOOK
 from dragoman.logs.history.stats import By, Stats
+from dragoman.model import Call, NativeCall, ToolCalled
 from tests.logs.test_session_list import STAMP, changes
 
 MODELS = ["claude-sonnet-4-5", "claude-opus-4-1", "gpt-5", "unheard-of"]
@@ -22,6 +24,13 @@ QUESTIONS: list[tuple[tuple[By, ...], Filter, bool]] = [
     (("day", "model"), Filter(), True),
     (("week", "client", "operation"), Filter(model="claude"), False),
     (("month",), Filter(tool="Bash"), False),
+    (("block",), Filter(), False),
+    (("block", "model"), Filter(client="claude_code"), True),
+    (("project",), Filter(), False),
+    (("project", "session"), Filter(project="/w"), False),
+    (("session", "day", "block"), Filter(), True),
+    (("session",), Filter(session="s"), False),
+    (("tool",), Filter(project="v", model="claude"), False),
 ]
 
 
@@ -37,10 +46,10 @@ def line(draw: random.Random, session: str, agent: str | None = None) -> dict[st
     head: dict[str, Any] = {
         "sessionId": session,
         "uuid": f"u{draw.randrange(40)}",
-        "cwd": "/w",
-        "timestamp": STAMP.format(draw.randrange(60)).replace(
-            "01-01", f"0{draw.randrange(1, 4)}-0{draw.randrange(1, 9)}"
-        ),
+        "cwd": draw.choice(["/w", "/w", "/u/v"]),
+        "timestamp": STAMP.format(draw.randrange(60))
+        .replace("01-01", f"0{draw.randrange(1, 4)}-0{draw.randrange(1, 9)}")
+        .replace("T00:", f"T{draw.randrange(24):02}:"),
     }
     head |= {"isSidechain": True, "agentId": agent} if agent is not None else {}
     if draw.random() < 0.4:
@@ -123,3 +132,27 @@ def test_a_fork_that_began_as_another_session_counts_what_is_its_own(tmp_path: P
     assert rounded(quick) == rounded(slow)
     assert quick.total.tokens is not None
     assert (quick.total.tokens.exchanges, quick.total.tokens.repeated) == (3, 2)
+
+
+def test_calls_that_a_hook_decided_on_are_counted_in_the_clients_log_alone(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    folder = home / ".claude" / "projects" / "p"
+    folder.mkdir(parents=True)
+    draw = random.Random(1)
+    lines = [line(draw, "s-1") for _ in range(20)]
+    (folder / "s-1.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    decisions = tmp_path / "decisions"
+    decided = ToolCalled(
+        id="e1",
+        session="h-1",
+        client=f"claude_code{HOOK}",
+        call=Call("t1", (), native=NativeCall("t1", "Bash", {"command": "ls"})),
+    )
+    decisions.mkdir()
+    with Recorder(decisions / "h-1.jsonl") as recorder:
+        recorder(decided)
+    given: dict[str, Any] = {"places": Places(home), "folders": [decisions]}
+    with Index(tmp_path / "index.sqlite") as index:
+        quick, slow = (statistics(kind(index, **given), by=("tool",)) for kind in (Query, Slowly))
+        assert index.count() == 2
+    assert rounded(quick) == rounded(slow)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -14,12 +15,14 @@ from math import fsum
 from typing import Any, Final
 
 from dragoman import config
+from dragoman.logs.blocks import block_starts
 
 from .costs import Costs
 from .filter import EVERYTHING, Filter
 from .index import Index, current_rows
 from .layout import json_text, microseconds, moment_of
 from .rows import UsageRow
+from .scope_facts import ScopeFacts
 from .whole_sessions import Key
 
 _SECOND: Final = "({0}.time - ({0}.time % 1000000 + 1000000) % 1000000) / 1000000"
@@ -28,14 +31,24 @@ _TIMES: Final = {
     "week": f"date({_SECOND}, 'unixepoch', 'weekday 0', '-6 days')",
     "month": f"strftime('%Y-%m', {_SECOND}, 'unixepoch')",
 }
-_DAY: Final = "({0}.time - ({0}.time % 86400000000 + 86400000000) % 86400000000) / 86400000000"
+_PERIOD: Final = "({{0}}.time - ({{0}}.time % {0} + {0}) % {0}) / {0}"
+_DAY: Final = _PERIOD.format(86_400_000_000)
 """The number of a day since 1970: several times as quick as its name."""
+_HOUR: Final = _PERIOD.format(3_600_000_000)
+"""That of an hour: blocks of five hours begin with a full one, so the hour of something tells its block."""
+_BLOCK: Final = f"(SELECT max(hour) FROM temp.block_starts WHERE hour <= {_HOUR})"
 _CLIENT: Final = "(SELECT client FROM sessions WHERE sessions.scope = calls.scope LIMIT 1)"
 _CALLS: Final = {"tool": "calls.name", "operation": "calls.operation", "model": "calls.model", "client": _CLIENT}
 _USAGE: Final = {"model": "usage.model", "client": "usage.client", "scope": "usage.scope"}
 _WORDS: Final = frozenset({*_CALLS, *_USAGE} - {"scope"})
-COUNTED: Final = frozenset({*_WORDS, *_TIMES})
+_OF_SCOPE: Final = {"project": "project", "session": "root"}
+"""What is known by the session that a row is of → the column that numbers it."""
+COUNTED: Final = frozenset({*_WORDS, *_TIMES, *_OF_SCOPE, "block"})
 """What can be grouped by here."""
+HOOK: Final = " hook"
+"""How the client of decisions ends. Its calls are in the client's own log too, and are counted there."""
+_QUICK: Final = {**dict.fromkeys(_TIMES, _DAY), "block": _HOUR}
+"""Times by numbers that are named afterwards."""
 _KINDS: Final = (
     *("input_tokens", "cached_read_tokens", "cached_write_tokens", "output_tokens"),
     *("reasoning_tokens", "tool_tokens", "tokens"),
@@ -61,12 +74,45 @@ Names = tuple[str | None, ...]
 class Counting:
     """Counts of an index whose repeated exchanges are decided, in groups."""
 
-    def __init__(self, index: Index, asked: Filter, by: Sequence[str], scopes: Iterable[int] | None = None) -> None:
+    def __init__(
+        self,
+        index: Index,
+        asked: Filter,
+        by: Sequence[str],
+        scopes: Iterable[int] | None = None,
+        known: ScopeFacts | None = None,
+    ) -> None:
         self._index, self._asked, self._by = index, asked, tuple(by)
-        self._scopes = None if scopes is None else json_text(list(scopes))
-        """Only the rows of these are counted."""
         self._words = index.words()
         self._costs = Costs(config.current().settings.prices)
+        self._known = known
+        """The project and the session of each scope; needed to group by them or to choose by them."""
+        self._scopes = None if scopes is None else json_text(list(scopes))
+        """Only the rows of these are counted."""
+        self._roots: str | None = None
+        """Only the rows of these sessions and their sub-agents are."""
+        if known is not None and (asked.project, asked.session) != (None, None):
+            self._roots = json_text(known.roots_of(asked))
+        self._blocks: list[int] = []
+        """The hours that blocks begin with."""
+        if "block" in by:
+            self._find_blocks()
+
+    def _find_blocks(self) -> None:
+        """Finds the blocks of all work with a client, whatever is counted: what was asked for does not move them."""
+        self._blocks = list(map(_hour, block_starts(map(_beginning, self._working_hours()))))
+        self._index.fill("block_starts", ("hour INTEGER PRIMARY KEY",), ((hour,) for hour in self._blocks))
+
+    def _working_hours(self) -> Iterator[int]:
+        everything = Counting(self._index, Filter(client=self._asked.client), ())
+        where, values = everything._where("usage")
+        only = "usage.time IS NOT NULL AND NOT usage.repeated"
+        return (
+            hour
+            for (hour,) in self._index.ask(
+                f"SELECT DISTINCT {_HOUR.format('usage')} FROM usage WHERE {where} AND {only}", *values
+            )
+        )
 
     # ── calls ──────────────────────────────────────────────────────────────
 
@@ -145,7 +191,7 @@ class Counting:
         parts, values = [], []
         for table in tables:
             where, given = self._where(table)
-            keys = "".join(f", {one}" for one in self._keys(table, by, _TIMES))
+            keys = "".join(f", {one}" for one in self._keys(table, by, {**_TIMES, "block": _BLOCK}))
             parts.append(f"SELECT {table}.scope AS scope{keys} FROM {table} WHERE {where}")
             values += given
         names = [f"k{number}" for number in range(len(by))]
@@ -163,14 +209,18 @@ class Counting:
         self, table: str, within: str, what: str, only: str = "1", *, in_groups: bool = True
     ) -> Iterator[tuple[Any, ...]]:
         where, values = self._where(table)
-        keys = [*self._keys(table, self._by, dict.fromkeys(_TIMES, _DAY)), *([within] if within else [])]
+        keys = [*self._keys(table, self._by, _QUICK), *([within] if within else [])]
         selected = ", ".join((*keys, what))
         grouped = f" GROUP BY {', '.join(keys)}" if in_groups and keys else ""
         return self._index.ask(f"SELECT {selected} FROM {table} WHERE {where} AND {only}{grouped}", *values)
 
     def _keys(self, table: str, by: Sequence[str], times: Mapping[str, str]) -> list[str]:
         known = _CALLS if table == "calls" else _USAGE
-        return [known[one] if one in known else times[one].format(table) for one in by]
+        named = {
+            one: f"(SELECT {column} FROM temp.scope_facts WHERE scope = {table}.scope)"
+            for one, column in _OF_SCOPE.items()
+        }
+        return [(known | named)[one] if one in known or one in named else times[one].format(table) for one in by]
 
     def _where(self, table: str) -> tuple[str, list[Any]]:
         asked = self._asked
@@ -178,6 +228,14 @@ class Counting:
         if self._scopes is not None:
             where.append(f"{table}.scope IN (SELECT value FROM json_each(?))")
             values.append(self._scopes)
+        if self._roots is not None:
+            of_session = "SELECT scope FROM temp.scope_facts WHERE root IN (SELECT value FROM json_each(?))"
+            where.append(f"{table}.scope IN ({of_session})")
+            values.append(self._roots)
+        if table == "calls" and asked.client is None:
+            hooks = [number for number, word in self._words.items() if word is not None and word.endswith(HOOK)]
+            if hooks:
+                where.append(f"coalesce({_CLIENT}, 0) NOT IN ({', '.join(map(str, hooks))})")
         if asked.since is not None:
             where.append(f"{table}.time >= ?")
             values.append(microseconds(asked.since))
@@ -204,12 +262,20 @@ class Counting:
 
     def _named(self, names: Sequence[Any], by: Sequence[str] | None = None) -> Names:
         by = self._by if by is None else by
-        return tuple(
-            [
-                self._words[one] if kind in _WORDS else one if kind == "scope" else _name(one, kind)
-                for one, kind in zip(names, by, strict=True)
-            ]
-        )
+        return tuple([self._name(one, kind) for one, kind in zip(names, by, strict=True)])
+
+    def _name(self, one: Any, kind: str) -> Any:
+        if kind in _WORDS:
+            return self._words[one]
+        if kind == "scope" or one is None:
+            return one
+        if kind == "block":
+            place = bisect_right(self._blocks, one)
+            return f"{_beginning(self._blocks[place - 1]):%Y-%m-%dT%H:%MZ}" if place else None
+        if kind in _OF_SCOPE:
+            assert self._known is not None
+            return self._known.name(kind, one)
+        return _name(one, kind)
 
 
 def costs_of(index: Index, families: Mapping[str, Iterable[Key]]) -> dict[str, tuple[float | None, int]]:
@@ -235,6 +301,14 @@ def costs_of(index: Index, families: Mapping[str, Iterable[Key]]) -> dict[str, t
 
 def _date(day: int) -> datetime.date:
     return datetime.date.fromordinal(_FIRST + day)
+
+
+def _beginning(hour: int) -> datetime.datetime:
+    return datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(hours=hour)
+
+
+def _hour(time: datetime.datetime) -> int:
+    return int(time.timestamp()) // 3600
 
 
 @lru_cache(maxsize=1 << 14)

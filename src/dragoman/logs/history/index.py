@@ -510,6 +510,13 @@ class Index:
         """What a statement gives."""
         return iter(self._database.execute(statement, values))
 
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Makes a table that only this connection has, and that ends with it."""
+        self._database.execute(f"DROP TABLE IF EXISTS temp.{table}")
+        self._database.execute(f"CREATE TEMP TABLE {table}({', '.join(columns)})")
+        with _transaction(self._database, kind="DEFERRED"):
+            self._database.executemany(f"INSERT INTO temp.{table} VALUES ({', '.join('?' * len(columns))})", rows)
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """What is written within is written whole, and nobody else writes meanwhile."""

@@ -38,6 +38,7 @@ from .settled import Repeats, settle
 from .whole_sessions import Key, Table, WholeSessions, as_struct, is_copy, key
 
 if TYPE_CHECKING:
+    from .scope_facts import ScopeFacts
     from .sql import Asked, Result, SqlLimits
 
 
@@ -66,6 +67,7 @@ class Query:
         self._is_fresh = False
         self._known: WholeSessions | None = None
         self._list: SessionList | None = None
+        self._facts: ScopeFacts | None = None
         self._count = 0
         """How many files are queried."""
         self._walked: Callable[[], list[str]] = list
@@ -170,7 +172,8 @@ class Query:
         self._begin()
 
     def _begin(self) -> None:
-        self._is_fresh, self._is_looking, self._known, self._list, self._holders = True, False, None, None, {}
+        self._is_fresh, self._is_looking, self._holders = True, False, {}
+        self._known = self._list = self._facts = None
 
     def looked(self) -> Index:
         """The index, up to date; it gives the rows of those files alone that are queried."""
@@ -214,13 +217,17 @@ class Query:
         """All sessions: the list that the index keeps, if it is of just the files that are queried."""
         if self._known is not None:
             return self._known
+        return self._stored_list() or self._all
+
+    def _stored_list(self) -> SessionList | None:
+        """The list that the index keeps; `None` if it is not of just the files that are queried."""
         if not self._is_fresh:
             self.refresh()
         if self._list is None and self.is_of_the_whole_index():
             with suppress(StorageError):  # then they are put together for this query
                 self._list = SessionList(self.index, self._homes_in_order())
             self._is_looking = False
-        return self._list or self._all
+        return self._list
 
     def _homes_in_order(self) -> Iterator[str]:
         """The folders that `all_logs` goes through, one after the other."""
@@ -311,12 +318,21 @@ class Query:
         """The row of the session with just this id, if there is one."""
         return self._sessions.row(session)
 
+    def scope_facts(self) -> ScopeFacts | None:
+        """The project and the session of everything that the index counts; `None` if it keeps no list of just these."""
+        from .scope_facts import ScopeFacts
+
+        sessions = self._stored_list()
+        if self._facts is None and sessions is not None:
+            self._facts = ScopeFacts(self.index, sessions.repository_of)
+        return self._facts
+
     def costs_of(self, rows: Iterable[SessionRow]) -> dict[str, tuple[float | None, int]] | None:
         """The same as `costs` of some sessions alone, by sums of the index; `None` if it is not of just these files."""
         from .counted import costs_of
 
-        sessions, index = self._sessions, self.settled()
-        if index is None or not isinstance(sessions, SessionList):
+        sessions, index = self._stored_list(), self.settled()
+        if index is None or sessions is None:
             return None
         families = {row.session: [key(one) for one in sessions.family(row)] for row in rows}
         return costs_of(index, families)

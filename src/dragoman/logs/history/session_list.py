@@ -76,7 +76,7 @@ class SessionList:
         meant: list[tuple[str | None, str | None]] = []
         counted = f"SELECT client, folder, project, count(*) FROM session_list WHERE {where} GROUP BY 1, 2, 3"
         for client, folder, project, count in self._index.ask(counted, *values):
-            repository = self._repository(folder)
+            repository = self.repository_of(folder)
             is_meant = of_project is None or of_project.has(project, folder, repository)
             if is_meant:
                 listing.clients[client] += count
@@ -144,10 +144,11 @@ class SessionList:
     def _found(self, which: str, *values: Any) -> Iterator[SessionRow]:
         for (data,) in self._index.ask(f"{_ROWS} {which}", *values):
             row = _unpacked(data)
-            row.repository = self._repository(row.cwd or row.project)
+            row.repository = self.repository_of(row.cwd or row.project)
             yield row
 
-    def _repository(self, folder: str | None) -> str | None:
+    def repository_of(self, folder: str | None) -> str | None:
+        """The folder that all worktrees of a folder's repository share, if it is in one."""
         if folder is None:
             return None
         if self._repositories is None:

@@ -20,7 +20,7 @@ import msgspec
 from dragoman.errors import LogError, nearest
 from dragoman.logs.blocks import block_starts
 
-from .counted import COUNTED, Counting
+from .counted import COUNTED, HOOK, Counting
 from .filter import EVERYTHING, Filter
 from .query import Query
 from .rows import CallRow, SessionRow, UsageRow
@@ -51,8 +51,6 @@ _TIMES: Final = ("day", "week", "month", "block")
 _OF_SESSIONS: Final = frozenset({"project", "session", "user", "team", "machine"})
 _OF_DECISIONS: Final = frozenset({"verdict", "rule"})
 _OF_CALLS: Final = frozenset({"tool", "operation", *_OF_DECISIONS})
-_HOOK: Final = " hook"
-"""How the client of decisions ends. Its calls are in the client's own log too, and are counted there."""
 
 
 class Calls(msgspec.Struct, kw_only=True):
@@ -287,10 +285,12 @@ class _Counting:
         self._has_tokens = not _OF_CALLS.intersection(by) and asked.tool is None is asked.operation
         self._sessions: int | None = None
         """How many sessions there are in all groups together, where the index has counted them."""
-        if asked.project is None is asked.session and COUNTED.issuperset(by):
-            index = query.settled(is_new_index_made=not tokens_only)
-            if index is not None:
-                self._take_counts(Counting(index, asked, by))
+        if COUNTED.issuperset(by):
+            index = query.settled(is_new_index_made=not self._is_light)
+            of_sessions = needs_sessions or (asked.project, asked.session) != (None, None)
+            known = query.scope_facts() if index is not None and of_sessions else None
+            if index is not None and (known is not None or not of_sessions):
+                self._take_counts(Counting(index, asked, by, known=known))
                 return
         if not self._is_light:
             self._known.rows = {key(row): row for row in query.rows(SessionRow, self._sessions_asked)}
@@ -339,7 +339,7 @@ class _Counting:
         for row in self._query.rows(CallRow, self._sessions_asked):
             if judged and row.verdict is None:
                 continue
-            if not judged and asked.client is None and (_client_of_call(row, self._known) or "").endswith(_HOOK):
+            if not judged and asked.client is None and (_client_of_call(row, self._known) or "").endswith(HOOK):
                 continue
             if asked.tool not in (None, row.name) or asked.operation not in (None, row.operation):
                 continue
