@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.logs.stores import store_for
 from tests.cli.conftest import User
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
+from tests.logs.store_laws import said
 
 
 @pytest.fixture
@@ -35,6 +37,27 @@ def ids(reader: User, *options: str) -> list[str]:
 def test_a_list_that_is_cut_says_of_how_many(reader: User) -> None:
     assert "2 of 4 sessions are shown; --all shows all of them." in reader.types("sessions", "--limit", "2").err
     assert "are shown" not in reader.types("sessions").err
+
+
+def test_records_in_a_database_are_sessions_like_those_in_files(reader: User) -> None:
+    reader.settings('[store]\nurl = "sqlite:runs.db"\n')
+    store = store_for("sqlite:runs.db", folder=Path(reader.environ["DRAGOMAN_DATA_DIR"]))
+    record = store.open("r")
+    record(said(1, "paint the fence"))
+    assert "r" in ids(reader)
+    assert "paint the fence 1" in reader.types("show", "r").out
+    record(said(2, "twice"))
+    record.close()
+    assert "twice 2" in reader.types("show", "r").out
+    assert reader.types("events", "r").out.count("user_said") == 2
+
+
+def test_a_database_that_cannot_be_reached_costs_no_other_session(reader: User) -> None:
+    reader.settings('[store]\nurl = "postgresql://me:secret@127.0.0.1:1/none"\n')
+    listed = reader.types("sessions", "--json")
+    assert len(listed.json) == 4
+    assert "as they were last seen" in listed.err
+    assert "secret" not in listed.err
 
 
 @pytest.mark.slow

@@ -57,6 +57,10 @@ def test_whoever_was_replaced_as_the_writer_can_add_nothing(connect: Callable[[]
     store_laws.refuses_whoever_was_replaced(connect)
 
 
+def test_copies_of_a_database_are_its_records(connect: Callable[[], PostgresDatabase], tmp_path: Path) -> None:
+    store_laws.has_copies_that_are_the_records(connect, tmp_path / "data")
+
+
 def test_a_killed_run_repeats_no_effect_and_says_which_are_unknown(
     connect: Callable[[], PostgresDatabase], server: Server, tmp_path: Path
 ) -> None:

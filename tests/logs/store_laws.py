@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from dragoman.errors import ConfigError, LogError, StorageError
-from dragoman.logs.stores import Database, DatabaseStore, EventStore
+from dragoman.logs.formats.dragoman import read_events
+from dragoman.logs.stores import Database, DatabaseStore, EventStore, copy_records
 from dragoman.logs.stores.database_store import DatabaseRecord
 from dragoman.model import AnyEvent, UserSaid
 
@@ -22,9 +25,13 @@ def said(number: int, text: str = "words") -> UserSaid:
 
 
 def read(store: EventStore, run: str = "r") -> list[AnyEvent]:
-    import msgspec
-
     return [msgspec.structs.replace(event, source=None) for event in store.read(run)]
+
+
+def copied(folder: Path) -> list[AnyEvent]:
+    """The events of all copies."""
+    files = sorted(folder.rglob("*.jsonl"))
+    return [msgspec.structs.replace(event, source=None) for file in files for event in read_events(file)]
 
 
 def gives_back_what_was_added(opened: Opened) -> None:
@@ -96,3 +103,49 @@ def refuses_whoever_was_replaced(connected: Callable[[], Database]) -> None:
     assert read(store) == [said(1), said(4)]
     record.close()
     lost.close()
+
+
+def has_copies_that_are_the_records(connect: Callable[[], Database], folder: Path) -> None:
+    """Copies are brought up to date by what is new alone, whatever became of them meanwhile."""
+    asked: list[tuple[str, int, int]] = []
+
+    class Watched(DatabaseStore):
+        def lines(self, run: str, *, after: int, until: int) -> Iterator[bytes]:
+            asked.append((run, after, until))
+            return super().lines(run, after=after, until=until)
+
+    def copies() -> tuple[list[AnyEvent], list[tuple[str, int, int]]]:
+        asked.clear()
+        copy_records(store, folder)
+        return copied(folder), list(asked)
+
+    store = Watched(connect())
+    assert copies() == ([], [])
+    events = [said(1), said(2, "\ud800 half"), said(3, "zero \x00 line\nend")]
+    record = store.open("r")
+    record(events[0])
+    assert copies() == (events[:1], [("r", 0, 1)])
+    for event in events[1:]:
+        record(event)
+    record.close()
+    assert copies() == (events, [("r", 1, 3)])
+    assert copies() == (events, [])
+    (file,) = folder.rglob("*.jsonl")
+    with file.open("ab") as written:  # a copy that was killed
+        written.write(b'{"type":"user_said","te')
+    assert copies() == (events, [("r", 3, 3)])
+    file.write_bytes(file.read_bytes()[:-40])
+    assert copies() == (events, [("r", 0, 3)])
+    file.unlink()
+    assert copies() == (events, [("r", 0, 3)])
+    for odd in ("../../outside", "a/b", "", "x" * 5000, "é"):
+        record = store.open(odd)
+        record(events[0])
+        record.close()
+    everything, _ = copies()
+    assert len(everything) == len(events) + 5
+    assert {file.parent for file in folder.parent.rglob("*.jsonl")} == {file.parent}
+    for table in ("dragoman_events", "dragoman_runs"):
+        connect().execute(f"DELETE FROM {table} WHERE run <> 'r'")
+    assert copies() == (events, [])
+    store.close()

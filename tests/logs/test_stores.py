@@ -44,6 +44,14 @@ def test_whoever_was_replaced_as_the_writer_can_add_nothing(tmp_path: Path) -> N
     store_laws.refuses_whoever_was_replaced(lambda: SqliteDatabase(tmp_path / "runs.db"))
 
 
+def test_copies_of_a_database_are_its_records(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    store_laws.has_copies_that_are_the_records(lambda: SqliteDatabase(tmp_path / "runs.db"), folder)
+    assert all(
+        not stat.S_IMODE(path.stat().st_mode) & 0o077 for path in [*folder.glob("*/*"), *folder.rglob("*.json*")]
+    )
+
+
 def test_a_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     store = DatabaseStore(SqliteDatabase(tmp_path / "new" / "runs.db"))
     record = store.open("r")

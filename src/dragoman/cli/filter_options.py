@@ -13,7 +13,7 @@ from dragoman import logs, model
 from dragoman.errors import nearest
 from dragoman.logs import history
 
-from .log_files import out_of_pipes
+from .log_files import log_places, out_of_pipes
 
 if TYPE_CHECKING:
     import datetime
@@ -156,7 +156,7 @@ def query_of(
     """
     if corpus is not None:
         return _corpus_query(console, wanted, corpus)
-    places = console.configuration().settings.logs
+    places = log_places(console)
     files = out_of_pipes(wanted)
     index = None if files == wanted else logs.Index.in_memory()  # what came out of a pipe is gone with this command
     query = logs.Query(index, homes=places.homes, folders=places.folders, paths=files or None)

@@ -9,15 +9,18 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dragoman import logs, model
-from dragoman.errors import LogError
+from dragoman.errors import ConfigError, LogError, StorageError
 from dragoman.logs import base, history
 
 from .terminal.console import Console
+
+if TYPE_CHECKING:
+    from dragoman.config.settings import Logs
 
 format_option = click.option(
     "--format", metavar="NAME", help="Read files as this format, instead of by what they hold."
@@ -37,7 +40,7 @@ def files_of(
     What is `piped` in is taken as well: `-` is the standard input. With `passed`, files in no known format are added
     to it and are no error.
     """
-    places = console.configuration().settings.logs
+    places = log_places(console)
     named, folders = places.homes, places.folders
     if not wanted:
         return list(history.all_logs(named=named, folders=folders))
@@ -50,6 +53,19 @@ def files_of(
     )
     # One log may be named by several paths: relative, absolute, through a link.
     return list({(os.path.realpath(one.path), one.sessions): one for one in reversed([*named_twice])}.values())[::-1]
+
+
+def log_places(console: Console) -> Logs:
+    """The places of logs that the settings name. Records of runs in a database are copied to files first."""
+    configuration = console.configuration()
+    if configuration.settings.store.url is not None:
+        from .records import copy_stored_runs
+
+        try:
+            copy_stored_runs(configuration)
+        except (ConfigError, StorageError) as error:
+            console.warn(f"the records in the database of store.url are as they were last seen: {error}")
+    return configuration.settings.logs
 
 
 def redactor_of(console: Console) -> logs.Redactor:

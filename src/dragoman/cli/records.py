@@ -22,6 +22,16 @@ def store_of(configuration: Configuration) -> stores.EventStore:
     return stores.store_for(address, folder=folder, fsync=chosen.fsync)
 
 
+def copy_stored_runs(configuration: Configuration) -> None:
+    """Make files of what is new in the database of records, for the commands over logs."""
+    store = store_of(configuration)
+    try:
+        if isinstance(store, stores.DatabaseStore):
+            stores.copy_records(store, configuration.data_dir)
+    finally:
+        store.close()
+
+
 def queue_of(configuration: Configuration) -> fleet.Queue:
     """The queue of tasks: in the database of the records, or where those are files in one of its own."""
     return fleet.Queue(_queue_database(configuration))

@@ -9,6 +9,7 @@ import msgspec
 
 from dragoman import logs
 from dragoman.cli.filter_options import client_option
+from dragoman.cli.log_files import log_places
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
 
@@ -90,7 +91,7 @@ def _opened(console: Console) -> logs.Index:
 
 
 def _logs(console: Console, client: str | None) -> Iterable[logs.Found]:
-    places = console.configuration().settings.logs
+    places = log_places(console)
     found = logs.Query(homes=places.homes, folders=places.folders).walk()
     return found if client is None else [one for one in found if one.format == client]
 

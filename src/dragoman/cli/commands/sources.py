@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from dragoman import logs
+from dragoman.cli.log_files import log_places
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.terminal.default_group import DefaultGroup
 from dragoman.cli.terminal.text import is_utf8
@@ -31,7 +32,7 @@ def command() -> None:
 @click.pass_obj
 def run(console: Console, *, as_json: bool) -> ExitCode:
     """List the folders that are looked at, and how many files each has."""
-    places = console.configuration().settings.logs
+    places = log_places(console)
     rows = [_row(name, home, logs.FORMATS[name].files(home)) for name, home in history.homes(named=places.homes)]
     for folder in places.folders:
         found = [one for one in history.all_logs(named=places.homes, folders=[folder]) if one.home == folder]

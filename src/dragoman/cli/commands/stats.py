@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman import logs
 from dragoman.cli.filter_options import complete_sessions, corpus_option, filter_options, operation_named, query_of
+from dragoman.cli.log_files import log_places
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
 
@@ -82,7 +83,7 @@ def command(
     asked = msgspec.structs.replace(asked, tool=tool, operation=operation, limit=None)
     if tokens_only and corpus is None:
         gc.disable()  # millions of small things are made and let go, none of them in a cycle, and then this ends
-        places = console.configuration().settings.logs
+        places = log_places(console)
         query = logs.Query(homes=places.homes, folders=places.folders, paths=wanted or None)
         click.get_current_context().call_on_close(query.close)
     else:

@@ -22,6 +22,8 @@ from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser
 from dragoman.model import AnyEvent, Event, Source
 
+COPIES: Final = "copied-runs"
+"""The folder of copies of records that are kept in databases, one folder for each database."""
 HEADER: Final = b'{"format":"dragoman","version":1}\n'
 
 
@@ -97,6 +99,7 @@ class Dragoman(LogFormat):
         yield data / "runs"
         yield data / "gateway" / "sessions"
         yield data / "decisions"
+        yield from sorted((data / COPIES).glob("*"))
 
     def files(self, home: Path) -> Iterator[Path]:
         yield from files_in(home, "*.jsonl")

@@ -8,6 +8,7 @@ from dragoman.doors import door
 
 if TYPE_CHECKING:
     from .address import database_of as database_of, store_for as store_for
+    from .copies import copy_records as copy_records
     from .database import Database as Database, Held as Held
     from .database_store import DatabaseStore as DatabaseStore
     from .file_store import FileStore as FileStore
@@ -19,6 +20,7 @@ else:
         __name__,
         {
             "address": ("database_of", "store_for"),
+            "copies": ("copy_records",),
             "database": ("Database", "Held"),
             "database_store": ("DatabaseStore",),
             "file_store": ("FileStore",),

@@ -14,6 +14,7 @@ from .database import Database, Held
 from .store import BUSY, StoredRun
 
 VERSION: Final = 1
+_AT_ONCE: Final = 500
 TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS dragoman_store (version INTEGER NOT NULL)",
     # The number of times that a process took the run: only the last that did may add to its record.
@@ -70,6 +71,24 @@ class DatabaseStore:
         last = "SELECT at FROM dragoman_events e WHERE e.run = r.run ORDER BY number DESC LIMIT 1"
         rows = self._database.execute(f"SELECT run, ({last}) FROM dragoman_runs r")
         return [StoredRun(run, at) for run, at in rows if at is not None]
+
+    def numbers(self) -> list[tuple[str, int]]:
+        """Each run that has events, with the number of its last one; they are counted from 1."""
+        last = "SELECT MAX(number) FROM dragoman_events e WHERE e.run = r.run"
+        rows = self._database.execute(f"SELECT run, ({last}) FROM dragoman_runs r ORDER BY run")
+        return [(run, number) for run, number in rows if number is not None]
+
+    def lines(self, run: str, *, after: int, until: int) -> Iterator[bytes]:
+        """The events of a run from one number to another, each as the JSON of one line."""
+        for begin in range(after, until, _AT_ONCE):
+            rows = self._database.execute(
+                "SELECT event FROM dragoman_events WHERE run = ? AND number > ? AND number <= ? ORDER BY number",
+                run,
+                begin,
+                min(begin + _AT_ONCE, until),
+            )
+            for (event,) in rows:
+                yield event.encode()
 
     def close(self) -> None:
         """See `EventStore.close`."""
