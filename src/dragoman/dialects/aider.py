@@ -22,7 +22,7 @@ APPLIED = one_of(
 
 
 class SearchReplace(Spelling[op.EditFile | op.WriteFile]):
-    """Replace lines of a file by others; with nothing to search for, the lines are a new file."""
+    """Replace lines of a file. With an empty `search`, create a new file."""
 
     native_name = "search_replace"
     results = APPLIED

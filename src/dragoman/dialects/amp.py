@@ -175,7 +175,7 @@ class WebSearch(TextResult, Spelling[op.SearchWeb]):
 
 
 class ReadWebPage(TextResult, Spelling[op.FetchPage]):
-    """Fetch a page."""
+    """Fetch a web page."""
 
     native_name = "read_web_page"
     read_only = UNCAPTURED

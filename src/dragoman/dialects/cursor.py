@@ -296,7 +296,7 @@ class WebSearch(TextResult, Spelling[op.SearchWeb]):
 
 
 class WebFetch(TextResult, Spelling[op.FetchPage]):
-    """Fetch a page."""
+    """Fetch a web page."""
 
     native_name, formerly = "WebFetch", ("web_fetch",)
     read_only = UNCAPTURED

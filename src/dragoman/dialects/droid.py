@@ -59,13 +59,13 @@ def _file_kept(asked: op.Operation, native: NativeResult) -> out.Outcome | None:
 
 
 class Read(Spelling[op.ReadFile]):
-    """Read a text file, or `limit` of its lines from line `offset`; an image comes back as it is."""
+    """Read a text file, or `limit` lines of it from line `offset`. An image is shown."""
 
     native_name = "Read"
 
     file_path: str = means("path", "Path of the file.")
     offset: float | None = means("first_line", "First line to read, from 1.", default=None, convert=WHOLE)
-    limit: float | None = means("last_line", "How many lines to read.", default=None, convert=whole(LINE_COUNT))
+    limit: float | None = means("last_line", "Number of lines to read.", default=None, convert=whole(LINE_COUNT))
     image_quality: Literal["default", "high"] | None = native_only(
         "how far an image is scaled down is the client's own"
     )
@@ -122,7 +122,9 @@ class Ls(Spelling[op.ListDirectory]):
     native_name = "LS"
 
     directory_path: str = means("path", "The folder.", default=".")
-    ignore_patterns: tuple[str, ...] = means("ignore", "Entries to leave out.", default=(), name="ignorePatterns")
+    ignore_patterns: tuple[str, ...] = means(
+        "ignore", "Glob patterns of entries to exclude.", default=(), name="ignorePatterns"
+    )
 
     results = one_of(
         by_hand(
@@ -324,8 +326,10 @@ class Grep(Spelling[op.SearchText]):
     context: float | None = means(None, "Lines to show before and after each match.", default=None)
     line_numbers: bool | None = means("line_numbers", "Show line numbers.", default=None)
     head_limit: float | None = means("limit", "Maximum number of results.", default=None)
-    multiline: bool = means("multiline", "Let a match go over several lines.", default=False)
-    fixed_string: bool = means("literal", "Take the pattern as plain text.", default=False)
+    multiline: bool = means("multiline", "Let matches span lines.", default=False)
+    fixed_string: bool = means(
+        "literal", "Treat the pattern as plain text, not as a regular expression.", default=False
+    )
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         around = whole_number(self.context)
@@ -431,7 +435,7 @@ def _command_read(text: str, _asked: op.Operation) -> out.CommandOutcome | None:
 
 
 class Execute(Spelling[op.RunCommand]):
-    """Run a command line; with `fireAndForget` it is left running."""
+    """Run a command line; with `fireAndForget`, in the background."""
 
     native_name = "Execute"
     approximated = {"purpose": "a summary is required: without a purpose it is that a command is run"}
@@ -439,12 +443,14 @@ class Execute(Spelling[op.RunCommand]):
 
     summary: str = means(
         "purpose",
-        "What it does, in three to eight words that begin with a capital letter.",
+        "What the command does, in three to eight words, starting with a capital letter.",
         convert=Conversion(to=lambda said: said or None, back=lambda ours: ours or "Run a command"),
     )
     command: str = means("command", "The command line.")
-    timeout: float | None = means("timeout_ms", "Seconds it may take; default 60.", default=None, convert=SECONDS)
-    fire_and_forget: bool = means("background", "Leave it running.", default=False, name="fireAndForget")
+    timeout: float | None = means("timeout_ms", "Timeout in seconds; default 60.", default=None, convert=SECONDS)
+    fire_and_forget: bool = means(
+        "background", "Run the command in the background.", default=False, name="fireAndForget"
+    )
     risk_level: Literal["high", "medium", "low"] | None = native_only(
         "how dangerous a command is, is for the client to ask", name="riskLevel"
     )
@@ -476,7 +482,7 @@ class Execute(Spelling[op.RunCommand]):
 
 
 class Task(Spelling[op.SpawnAgent]):
-    """Give a task to another agent; with `await` its answer is waited for."""
+    """Give a task to another agent; with `await`, wait for its answer."""
 
     native_name = "Task"
     unless_said = {"background": False}
@@ -497,12 +503,12 @@ class Task(Spelling[op.SpawnAgent]):
     )
     waits: bool = means(
         "background",
-        "Wait for its answer.",
+        "Wait for the answer.",
         default=False,
         name="await",
         convert=Conversion(to=lambda waits: not waits, back=lambda background: background is not True),
     )
-    resume: str | None = means("continues", "An earlier agent to continue.", default=None)
+    resume: str | None = means("continues", "Id of an earlier agent to continue.", default=None)
 
 
 class TaskOutput(Spelling[op.WaitForAgent]):
@@ -512,8 +518,8 @@ class TaskOutput(Spelling[op.WaitForAgent]):
     approximated = {"agents": "exactly one is waited for"}
     unsaid = {"since_turn": "what an agent said last is what is given"}
 
-    task_id: str = means("agents", "The agent.")
-    block: bool | None = means("block", "Wait for its end; the default.", default=None)
+    task_id: str = means("agents", "Id of the agent.")
+    block: bool | None = means("block", "Wait until the agent has finished (the default).", default=None)
     timeout: float | None = means("timeout_ms", "Milliseconds to wait.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
@@ -531,7 +537,7 @@ class TaskStop(Spelling[op.StopAgent]):
 
     native_name = "TaskStop"
 
-    task_id: str = means("agent", "The agent.")
+    task_id: str = means("agent", "Id of the agent.")
 
 
 # ── tools, people, the web ───────────────────────────────────────────────────
@@ -553,11 +559,11 @@ def _tools_written(outcome: out.ToolsOutcome, asked: op.SearchTools) -> str | No
 
 
 class ToolSearch(Spelling[op.SearchTools]):
-    """Look for tools that were not offered up front: by words, or by name with `select:`."""
+    """Search for tools that were not offered up front: by keywords, or by name with `select:`."""
 
     native_name = "ToolSearch"
 
-    query: str = means("query", "Words, or `select:` and names with commas between them.")
+    query: str = means("query", "Keywords, or `select:` followed by comma-separated names.")
     max_results: int | None = means("limit", "Maximum number of results.", default=None)
 
     results = one_of(
@@ -572,7 +578,7 @@ class Skill(Spelling[op.UseSkill]):
 
     native_name = "Skill"
 
-    skill: str = means("name", "The skill.")
+    skill: str = means("name", "Name of the skill.")
 
 
 class GenerateImage(Spelling[op.GenerateImage]):
@@ -586,13 +592,13 @@ class GenerateImage(Spelling[op.GenerateImage]):
 
 
 class FetchUrl(Spelling[op.FetchPage]):
-    """Fetch a page."""
+    """Fetch a web page."""
 
     native_name = "FetchUrl"
     on_request = DEFERRED
     unsaid = {"format": "the text of the page comes back"}
 
-    url: str = means("url", "The page.")
+    url: str = means("url", "URL of the page.")
 
 
 class WebSearch(Spelling[op.SearchWeb]):

@@ -112,7 +112,7 @@ class Tree(Spelling[op.ListDirectory]):
     unsaid = {"respect_ignore": "ignored files are always left out"}
 
     path: str = means("path", "The folder.")
-    depth: int | None = means("depth", "How many levels to list; default 2.", default=None)
+    depth: int | None = means("depth", "Number of levels to list; default 2.", default=None)
 
     results = one_of(
         by_hand(
@@ -174,12 +174,12 @@ def _recorded(asked: op.Operation, native: NativeResult) -> out.Outcome | None:
 
 
 class Shell(Spelling[op.RunCommand]):
-    """Run a command line; its output comes back when it has ended."""
+    """Run a command line. Returns its output when it ends."""
 
     native_name = "shell"
 
     command: str = means("command", "The command line.")
-    timeout_secs: int | None = means("timeout_ms", "Seconds it may take.", default=None, convert=WHOLE_SECONDS)
+    timeout_secs: int | None = means("timeout_ms", "Timeout in seconds.", default=None, convert=WHOLE_SECONDS)
 
     results = one_of(
         by_hand(
@@ -217,7 +217,7 @@ def _items(content: str) -> tuple[op.PlanItem, ...]:
 
 
 class TodoWrite(Spelling[op.UpdatePlan]):
-    """Replace the whole list of things to do, a text of lines such as `- [ ] Run the tests`."""
+    """Replace the whole to-do list: lines of text such as `- [ ] Run the tests`."""
 
     native_name = "todo__todo_write"
     approximated = {"items": "an item is a line that is ticked off or not"}
@@ -318,12 +318,14 @@ class Delegate(Spelling[op.SpawnAgent]):
     instructions: str | None = means("prompt", "The whole task: the agent sees nothing else.", default=None)
     source: str | None = means("agent", "The agent or recipe to use.", default=None)
     values: dict[str, Any] | None = native_only("values of a recipe are the client's own", name="parameters")
-    extensions: tuple[str, ...] | None = means("tools", "The extensions it may use.", default=None)
+    extensions: tuple[str, ...] | None = means("tools", "Extensions the agent may use.", default=None)
     provider: str | None = native_only("the model says it")
-    model: str | None = means("model", "The model.", default=None)
+    model: str | None = means("model", "Model the agent uses.", default=None)
     temperature: float | None = native_only("how a model is sampled is not the task's")
     max_turns: int | None = means("max_turns", "Maximum number of turns.", default=None)
-    in_background: bool = means("background", "Do not wait for its answer.", default=False, name="async")
+    in_background: bool = means(
+        "background", "Run the agent in the background; do not wait for its answer.", default=False, name="async"
+    )
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         if self.instructions is None and self.source is None:
@@ -374,7 +376,7 @@ class LoadSkill(Spelling[op.UseSkill]):
 
     native_name = "load_skill"
 
-    name: str = means("name", "The skill.")
+    name: str = means("name", "Name of the skill.")
 
 
 # ── servers ──────────────────────────────────────────────────────────────────
@@ -385,7 +387,7 @@ class ListResources(Spelling[op.ListMcpResources]):
 
     native_name = "extensionmanager__list_resources"
 
-    extension_name: str | None = means("server", "The server; all of them, if not given.", default=None)
+    extension_name: str | None = means("server", "Name of the server; all servers if omitted.", default=None)
 
 
 def _resource(text: str, asked: op.ReadMcpResource) -> out.ResourcesOutcome | None:
@@ -401,8 +403,8 @@ class ReadResource(Spelling[op.ReadMcpResource]):
     native_name = "extensionmanager__read_resource"
     approximated = {"server": "the server is required"}
 
-    uri: str = means("uri", "The resource.")
-    extension_name: str = means("server", "The server.")
+    uri: str = means("uri", "URI of the resource.")
+    extension_name: str = means("server", "Name of the MCP server.")
 
     results = one_of(
         formerly=(by_hand(out.ResourcesOutcome, lambda _outcome, _asked: None, _resource, says=("resources",)),)

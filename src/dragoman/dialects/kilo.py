@@ -26,16 +26,16 @@ def _like(name: str) -> Any:
 
 
 class Bash(Spelling[op.RunCommand]):
-    """Run a command line in a shell; both output streams come back as one."""
+    """Run a command line in a shell. Returns standard output and standard error together."""
 
     native_name = "bash"
     results = _like("bash")
     unsaid = {"shell": "it is the user's shell"}
 
     command: str = means("command", "The command line.")
-    timeout: int | None = means("timeout_ms", "Milliseconds it may take.", default=None)
-    workdir: str | None = means("cwd", "The folder to run it in.", default=None)
-    description: str | None = means("purpose", "What it does, in a few words.", default=None)
+    timeout: int | None = means("timeout_ms", "Timeout in milliseconds.", default=None)
+    workdir: str | None = means("cwd", "The folder to run the command in.", default=None)
+    description: str | None = means("purpose", "What the command does, in a few words.", default=None)
 
 
 class Grep(Spelling[op.SearchText]):
@@ -64,7 +64,7 @@ class Grep(Spelling[op.SearchText]):
     include: str | None = means("include", "Only files that match this glob.", default=None)
     context: int | None = means("before", "Lines to show before and after each match.", default=None)
     limit: int | None = means("limit", "Maximum number of matches.", default=None)
-    literal: bool = means("literal", "Take the pattern as plain text.", default=False)
+    literal: bool = means("literal", "Treat the pattern as plain text, not as a regular expression.", default=False)
     any_case: bool | None = means("case_sensitive", "Case-insensitive search.", default=None, name="ignoreCase")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
@@ -101,9 +101,11 @@ class Task(AgentTask):
     native_name = "task"
     results = _like("task")
 
-    task_id: str | None = means("continues", "An earlier task to continue.", default=None)
+    task_id: str | None = means("continues", "Id of an earlier task to continue.", default=None)
     command: str | None = means("command", "The command that led to this task.", default=None)
-    background: bool | None = means("background", "Do not wait for its answer.", default=None)
+    background: bool | None = means(
+        "background", "Run the agent in the background; do not wait for its answer.", default=None
+    )
 
 
 # ── background processes ─────────────────────────────────────────────────────
@@ -134,7 +136,7 @@ def _process(text: str, asked: op.Operation) -> out.Outcome | None:
 
 
 class BackgroundProcess(Spelling[op.RunCommand | op.ListCommands | op.ReadOutput | op.StopCommand]):
-    """Start a command in the background, list such commands, read what one has written, or stop it."""
+    """Start a command in the background, list background commands, read the output of one, or stop it."""
 
     native_name = "background_process"
     unsaid = {
@@ -154,9 +156,9 @@ class BackgroundProcess(Spelling[op.RunCommand | op.ListCommands | op.ReadOutput
 
     action: Literal["start", "list", "status", "logs", "stop", "restart"] = means(None, "What to do.")
     command: str | None = means("command", "The command line to start.", default=None)
-    id: str | None = means(None, "The process to read or stop.", default=None)
-    workdir: str | None = means("cwd", "The folder to run it in.", default=None)
-    description: str | None = means("purpose", "What it does, in a few words.", default=None)
+    id: str | None = means(None, "Id of the process to read or stop.", default=None)
+    workdir: str | None = means("cwd", "The folder to run the command in.", default=None)
+    description: str | None = means("purpose", "What the command does, in a few words.", default=None)
     ready: Ready | None = native_only("when a process counts as ready is for the client to see")
     inherit: bool | None = native_only("which variables it gets is the client's own")
     persistent: bool | None = native_only("how long it lives is the client's own")
@@ -207,8 +209,8 @@ class BoardPost(Spelling[op.MessageAgent]):
 
     native_name = "board_post"
 
-    to: str = means("to", "The agent.")
-    type: Literal["INFO", "ASK", "RESULT", "HOLD", "VETO"] = means(None, "What kind of message it is.")
+    to: str = means("to", "Id of the agent.")
+    type: Literal["INFO", "ASK", "RESULT", "HOLD", "VETO"] = means(None, "Type of the message.")
     body: str = means("message", "The message.")
     reply_to: str | None = native_only("messages follow one another by themselves")
 

@@ -68,14 +68,14 @@ def _may_be_folder(outcome: out.FileOutcome) -> bool:
 
 
 class ReadFile(Spelling[op.ReadFile]):
-    """Read a text file, or `limit` of its lines after the first `offset`; a folder gives its entries."""
+    """Read a text file, or `limit` lines of it after the first `offset`. A folder is listed."""
 
     native_name = "read_file"
     results = FILES
 
     path: str = means("path", "Path of the file.")
-    offset: int | None = means("first_line", "Lines to skip.", default=None, convert=FROM_ZERO)
-    limit: int | None = means("last_line", "How many lines to read.", default=None)
+    offset: int | None = means("first_line", "Number of lines to skip.", default=None, convert=FROM_ZERO)
+    limit: int | None = means("last_line", "Number of lines to read.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         first = None if self.offset is None else self.offset + 1
@@ -258,13 +258,13 @@ def _saved(text: str, asked: op.Operation) -> out.CommandOutcome | None:
 
 
 class Bash(Spelling[op.RunCommand]):
-    """Run a command line in a new shell; its output comes back when it has ended."""
+    """Run a command line in a new shell. Returns its output when it ends."""
 
     native_name = "bash"
 
     command: str = means("command", "The command line.")
     timeout_seconds: int | None = means(
-        "timeout_ms", "Seconds it may take; default 120.", default=None, convert=WHOLE_SECONDS
+        "timeout_ms", "Timeout in seconds; default 120.", default=None, convert=WHOLE_SECONDS
     )
 
     results = one_of(
@@ -466,7 +466,7 @@ class AgentsList(Spelling[op.ListAgents]):
 
 
 class Wait(Spelling[op.WaitForAgent]):
-    """Wait until an agent or a background command has something to say."""
+    """Wait until an agent or a background command has new output."""
 
     native_name = "wait"
     approximated = {"agents": "any is waited for", "timeout_ms": "a time is required: without one it is an hour"}
@@ -498,7 +498,7 @@ class Wait(Spelling[op.WaitForAgent]):
 
 
 class Todo(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing to do."""
+    """One item of the to-do list."""
 
     id: str
     content: str
@@ -540,7 +540,7 @@ def _listed(asked: op.Operation, outcome: out.PlanOutcome) -> Todos | None:
 
 
 class TodoTool(Spelling[op.UpdatePlan | op.ReadPlan]):
-    """Read the list of things to do, or replace it with `write`."""
+    """Read the to-do list, or replace it with `write`."""
 
     native_name = "todo"
     approximated = {
@@ -587,7 +587,7 @@ def _tools(text: str, _asked: op.Operation) -> out.ToolsOutcome | None:
 
 
 class SearchToolFunctions(Spelling[op.SearchTools]):
-    """Look for functions that code can call."""
+    """Search for functions that code can call."""
 
     native_name = "search_tool_functions"
     unsaid = {"limit": "the client decides how many are shown"}
@@ -596,7 +596,7 @@ class SearchToolFunctions(Spelling[op.SearchTools]):
     mode: Literal["best_match", "details", "all_connector_capabilities"] | None = native_only(
         "how much is shown of each is the client's own"
     )
-    query: str | None = means("query", "What is looked for.", default=None)
+    query: str | None = means("query", "What the function should do.", default=None)
     functions: tuple[str, ...] | None = native_only("functions whose details are wanted are named in the query")
     functionNames: tuple[str, ...] | None = native_only("an older name of the same")  # noqa: N815 - the native name
     connectors: tuple[str, ...] | None = native_only("groups of functions are the client's own")
@@ -617,7 +617,7 @@ class Skill(Spelling[op.UseSkill]):
 
     native_name = "skill"
 
-    name: str = means("name", "The skill.")
+    name: str = means("name", "Name of the skill.")
 
 
 # ── failures ─────────────────────────────────────────────────────────────────

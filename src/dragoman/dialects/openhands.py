@@ -22,7 +22,7 @@ from .base.spelling import Spelling, means, native_only
 from .base.words import by_hand, done, one_of, one_stream, picture
 
 Risk = Literal["UNKNOWN", "LOW", "MEDIUM", "HIGH"]
-_RISK = "How dangerous the call is."
+_RISK = "Security risk of the call."
 _SUMMARY = "what a call does is seen from the call"
 
 
@@ -88,12 +88,14 @@ class Terminal(Spelling[op.RunCommand | op.TypeInto | op.ReadOutput | op.StopCom
         "wait_ms": "it waits as long as a command may take",
     }
 
-    command: str = means("command", 'The command line; with `is_input`, keys such as "C-c", or nothing to wait.')
-    is_input: bool = means(None, "Type it into the running command.", default=False)
+    command: str = means(
+        "command", 'The command line; with `is_input`, keys such as "C-c", or empty to wait for output.'
+    )
+    is_input: bool = means(None, "Type the text into the running command.", default=False)
     timeout: float | None = means("timeout_ms", "Seconds to wait.", default=None)
     reset: bool = means(None, "Start a new shell.", default=False)
     security_risk: Risk | None = means(None, _RISK)
-    summary: str | None = means("purpose", "What it does, in a few words.", default=None)
+    summary: str | None = means("purpose", "What the command does, in a few words.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         if self.reset:
@@ -226,7 +228,7 @@ class FileEditor(Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertTe
     file_text: str | None = means("content", "`create`: the whole content of the new file.", default=None)
     old_str: str | None = means(None, "`str_replace`: the exact text to replace.", default=None)
     new_str: str | None = means(None, "`str_replace` and `insert`: the new text.", default=None)
-    insert_line: int | None = means("line", "`insert`: the line after which the text goes.", default=None)
+    insert_line: int | None = means("line", "`insert`: the line after which to insert the text.", default=None)
     view_range: tuple[int, ...] | None = means(None, "`view`: the first and the last line.", default=None)
     security_risk: Risk | None = means(None, _RISK)
     summary: str | None = native_only(_SUMMARY)
@@ -296,7 +298,7 @@ class FileEditor(Spelling[op.ReadFile | op.WriteFile | op.EditFile | op.InsertTe
 
 
 class TrackedTask(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing to do."""
+    """One item of the to-do list."""
 
     title: str
     notes: str = ""
@@ -325,13 +327,13 @@ def _plan_kept(_asked: op.Operation, native: NativeResult) -> out.Outcome | None
 
 
 class TaskTracker(Spelling[op.UpdatePlan | op.ReadPlan]):
-    """Keep the list of things to do: `plan` replaces it, `view` reads it."""
+    """Update or read the to-do list: `plan` replaces it, `view` reads it."""
 
     native_name = "task_tracker"
     approximated = {"items": "an item is a text, notes and a status"}
     unsaid = {"explanation": "the list speaks for itself", "id": "the list is read whole"}
 
-    command: Literal["view", "plan"] | None = means(None, "What to do; default `view`.", default=None)
+    command: Literal["view", "plan"] | None = means(None, "The command; default `view`.", default=None)
     task_list: tuple[TrackedTask, ...] | None = means("items", "`plan`: the whole list, in order.", default=None)
     security_risk: Risk | None = means(None, _RISK)
     summary: str | None = native_only(_SUMMARY)
@@ -371,7 +373,7 @@ def _report(_asked: op.Operation, native: NativeResult) -> out.Outcome | None:
 
 
 class Task(Spelling[op.SpawnAgent]):
-    """Give a task to another agent and wait for its answer, or continue one."""
+    """Give a task to another agent and wait for its answer, or continue an earlier task."""
 
     native_name = "task"
     unsaid = {
@@ -391,7 +393,7 @@ class Task(Spelling[op.SpawnAgent]):
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
     description: str | None = means("description", "The task in a few words.", default=None)
     subagent_type: str | None = means("agent", "The agent's type.", default=None)
-    resume: str | None = means("continues", "An earlier task to continue.", default=None)
+    resume: str | None = means("continues", "Id of an earlier task to continue.", default=None)
     security_risk: Risk | None = means(None, _RISK)
     summary: str | None = native_only(_SUMMARY)
 

@@ -82,13 +82,13 @@ def _read(*note: Part, **facts: Any) -> Template:
 
 
 class Read(Spelling[op.ReadFile]):
-    """Read a text file, or `limit` of its lines from line `offset`; an image comes back as it is."""
+    """Read a text file, or `limit` lines of it from line `offset`. An image is shown."""
 
     native_name = "read"
 
     path: str = means("path", "Path of the file.")
     offset: float | None = means("first_line", "First line to read, from 1.", default=None, convert=WHOLE)
-    limit: float | None = means("last_line", "How many lines to read.", default=None, convert=whole(LINE_COUNT))
+    limit: float | None = means("last_line", "Number of lines to read.", default=None, convert=whole(LINE_COUNT))
 
     results = one_of(
         picture("Read image file [{media_type}]"),
@@ -114,7 +114,7 @@ class Read(Spelling[op.ReadFile]):
 
 
 class Write(Spelling[op.WriteFile]):
-    """Write a whole file; an existing one is replaced, folders that are missing are made."""
+    """Write a whole file. An existing file is replaced; missing folders are created."""
 
     native_name = "write"
 
@@ -137,7 +137,7 @@ def _size(text: str) -> int:
 
 
 class Replacement(msgspec.Struct, frozen=True):
-    """One piece of text and what takes its place."""
+    """One edit: the exact text and its replacement."""
 
     oldText: str  # noqa: N815 - the native name
     newText: str  # noqa: N815 - the native name
@@ -230,7 +230,7 @@ class Edit(Spelling[op.EditFile]):
     approximated = {"edits": "a text is matched, not whole lines, and in the file as it was before the first edit"}
 
     path: str = means("path", "Path of the file.")
-    edits: tuple[Replacement, ...] = means("edits", "The exact texts and what takes their place.")
+    edits: tuple[Replacement, ...] = means("edits", "The edits: each replaces an exact text with a new one.")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.EditFile(self.path, tuple(op.Edit(edit.oldText, edit.newText) for edit in self.edits)),)
@@ -286,12 +286,12 @@ ENDED_SILENT = _ended(output="")
 
 
 class Bash(Spelling[op.RunCommand]):
-    """Run a command line with bash in the working folder; both output streams come back as one."""
+    """Run a command line with bash in the working folder. Returns standard output and standard error together."""
 
     native_name = "bash"
 
     command: str = means("command", "The command line.")
-    timeout: float | None = means("timeout_ms", "Seconds it may take.", default=None, convert=SECONDS)
+    timeout: float | None = means("timeout_ms", "Timeout in seconds.", default=None, convert=SECONDS)
 
     results = one_of(
         *ENDED,
@@ -378,7 +378,7 @@ def _matches_read(text: str, asked: op.SearchText) -> out.MatchesOutcome | None:
 
 
 class Grep(Spelling[op.SearchText]):
-    """Search file contents with a regular expression; ignored files are passed over."""
+    """Search file contents with a regular expression. Ignored files are skipped."""
 
     native_name = "grep"
     on_request = BY_NAME
@@ -394,8 +394,8 @@ class Grep(Spelling[op.SearchText]):
     pattern: str = means("pattern", "The regular expression.")
     path: str = means("path", "The folder or file to search in.", default=".")
     glob: str | None = means("include", "Only files that match this glob.", default=None)
-    ignoreCase: bool | None = means("case_sensitive", "Whether case is ignored.", default=None)  # noqa: N815 - native
-    literal: bool = means("literal", "Take the pattern as plain text.", default=False)
+    ignoreCase: bool | None = means("case_sensitive", "Case-insensitive search.", default=None)  # noqa: N815 - native
+    literal: bool = means("literal", "Treat the pattern as plain text, not as a regular expression.", default=False)
     context: float | None = means("before", "Lines to show before and after each match.", default=None)
     limit: float | None = means("limit", "Maximum number of matches.", default=None)
 

@@ -191,19 +191,19 @@ class VfsDelete(InSentences, Spelling[op.DeleteFile]):
 
 
 class WebFetch(InSentences, Spelling[op.FetchPage]):
-    """Fetch a page of the web as readable text."""
+    """Fetch a web page as readable text."""
 
     native_name = "web_fetch"
     formerly = ("fetch_page",)
 
-    url: str = means("url", "The page's address.")
+    url: str = means("url", "URL of the page.")
     maxLength: int | None = means("limit", "Maximum number of characters. Default: 50000.", default=None)  # noqa: N815
     instructions: str | None = means(
         "instructions",
         "What to find out or do with the page: the answer is returned instead of the page.",
         default=None,
     )
-    format: Literal["text", "markdown", "html"] | None = means("format", "The form of the text.", default=None)
+    format: Literal["text", "markdown", "html"] | None = means("format", "Format of the text.", default=None)
     timeout_ms: int | None = means("timeout_ms", "Timeout in milliseconds.", default=None)
     offset: int | None = means("offset", "Number of characters to skip first.", default=None)
 
@@ -232,7 +232,7 @@ def _found_pages(asked: op.SearchWeb, found: tuple[_Hit, ...] | _Answered) -> ou
 
 
 class WebSearch(Spelling[op.SearchWeb]):
-    """Search the web; titles, addresses and snippets come back."""
+    """Search the web. Returns titles, URLs and snippets."""
 
     native_name = "web_search"
     formerly = ("search_web",)

@@ -28,17 +28,17 @@ class ListDir(Spelling[op.ListDirectory]):
 
 
 class ReadFile(Spelling[op.ReadFile]):
-    """Read a file, or `limit` of its lines from line `offset`."""
+    """Read a file, or `limit` lines of it from line `offset`."""
 
     native_name = "read_file"
 
     file_path: str = means("path", "Absolute path of the file.")
     offset: int | None = means("first_line", "First line to read, from 1.", default=None)
-    limit: int | None = means("last_line", "How many lines to read.", default=None, convert=LINE_COUNT)
+    limit: int | None = means("last_line", "Number of lines to read.", default=None, convert=LINE_COUNT)
 
 
 class WriteFile(Spelling[op.WriteFile]):
-    """Write a whole file; an existing one is replaced, folders that are missing are made."""
+    """Write a whole file. An existing file is replaced; missing folders are created."""
 
     native_name = "write_file"
 
@@ -84,7 +84,7 @@ class RunCommand(Spelling[op.RunCommand]):
 
 
 class GrepFiles(Spelling[op.SearchText]):
-    """Search file contents with a regular expression; matching lines come back with their files and numbers."""
+    """Search file contents with a regular expression. Returns matching lines with file and line number."""
 
     native_name = "grep_files"
     approximated = {"path": "an empty path is the working folder"}

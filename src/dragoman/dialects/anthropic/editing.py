@@ -48,7 +48,7 @@ class Editor(Spelling[Spoken]):
     command: str = means(None, "What to do.")
     path: str = means("path", "Path of the file, or of a folder to view.")
     view_range: tuple[int, ...] | None = means(
-        "first_line", "The first and the last line wanted, from 1; -1 is the end.", default=None
+        "first_line", "First and last line to view, from 1; -1 is the end of the file.", default=None
     )
     file_text: str | None = means("content", "The whole content of the file to create.", default=None)
     old_str: str | None = means(

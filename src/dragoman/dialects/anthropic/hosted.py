@@ -76,12 +76,12 @@ class _Fetched(msgspec.Struct, tag="web_fetch_result"):
 
 
 class WebFetch(ProviderExecuted[op.FetchPage]):
-    """Fetch a page."""
+    """Fetch a web page."""
 
     native_name = "web_fetch"
     unsaid = {field: ALONE for field in op.FetchPage.__struct_fields__ if field != "url"}
 
-    url: str = means("url", "The page.")
+    url: str = means("url", "URL of the page.")
 
     def to_outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         fetched = _block(native, _Fetched)

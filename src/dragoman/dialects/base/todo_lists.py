@@ -53,34 +53,34 @@ def plan_items(struct: type[msgspec.Struct], text: str, *, statuses: tuple[str, 
 class AddingItem(Spelling[op.AddPlanItem]):
     """Adds one item, as Claude Code and Qwen Code do."""
 
-    subject: str = means("item.text", "What is to be done, in a few words.")
-    description: str = means("item.description", "What is to be done, in full.", convert=EMPTY_IS_UNSAID)
+    subject: str = means("item.text", "Short title of the task.")
+    description: str = means("item.description", "Full description of the task.", convert=EMPTY_IS_UNSAID)
     activeForm: str | None = means(  # noqa: N815 - the native name
-        "item.doing", 'The same in the form shown while it is in progress, such as "Running the tests".', default=None
+        "item.doing", 'Text to show while the task is in progress, such as "Running the tests".', default=None
     )
-    metadata: dict[str, Any] | None = means("item.metadata", "Anything to keep beside it.", default=None)
+    metadata: dict[str, Any] | None = means("item.metadata", "Additional data to store with the task.", default=None)
 
 
 class ChangingItem(Spelling[op.ChangePlanItem]):
     """Changes one item, as Claude Code and Qwen Code do."""
 
-    taskId: str = means("id", "The task's number.")  # noqa: N815 - the native name
-    subject: str | None = means("text", "What is to be done, in a few words.", default=None)
-    description: str | None = means("description", "What is to be done, in full.", default=None)
+    taskId: str = means("id", "Number of the task.")  # noqa: N815 - the native name
+    subject: str | None = means("text", "Short title of the task.", default=None)
+    description: str | None = means("description", "Full description of the task.", default=None)
     activeForm: str | None = means(  # noqa: N815 - the native name
-        "doing", 'The same in the form shown while it is in progress, such as "Running the tests".', default=None
+        "doing", 'Text to show while the task is in progress, such as "Running the tests".', default=None
     )
     status: Literal["pending", "in_progress", "completed", "deleted"] | None = means(
         "status", "The status of the task; `deleted` removes it.", default=None
     )
     addBlocks: tuple[str, ...] | None = means(  # noqa: N815 - the native name
-        "add_blocks", "Tasks that must wait for this one.", default=None
+        "add_blocks", "Tasks that cannot start before this one is completed.", default=None
     )
     addBlockedBy: tuple[str, ...] | None = means(  # noqa: N815 - the native name
-        "add_blocked_by", "Tasks this one must wait for.", default=None
+        "add_blocked_by", "Tasks that must be completed before this one can start.", default=None
     )
-    owner: str | None = means("owner", "Who does it.", default=None)
-    metadata: dict[str, Any] | None = means("metadata", "Anything to keep beside it.", default=None)
+    owner: str | None = means("owner", "Who works on the task.", default=None)
+    metadata: dict[str, Any] | None = means("metadata", "Additional data to store with the task.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (

@@ -118,19 +118,21 @@ class Agent(Spelling[op.SpawnAgent]):
     subagent_type: str | None = means("agent", "The agent's type.", default=None)
     model: Literal["sonnet", "opus", "haiku", "fable"] | None = means(
         "model",
-        "Which model it runs on.",
+        "Model the agent uses.",
         default=None,
         since="2.1.197",
         convert=among(*MODELS, "fable"),
         was=was("2.1.123", type=Literal["sonnet", "opus", "haiku"] | None, convert=among(*MODELS)),
     )
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = means(
-        "effort", "How hard it thinks.", default=None, since="2.1.325", convert=among(*EFFORTS)
+        "effort", "Reasoning effort of the agent.", default=None, since="2.1.325", convert=among(*EFFORTS)
     )
-    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
+    run_in_background: bool | None = means(
+        "background", "Run the agent in the background; do not wait for its result.", default=None
+    )
     isolation: Literal["worktree", "remote"] | None = means(
         "isolation",
-        "Give it a copy of the files to itself.",
+        "Give the agent its own copy of the files.",
         default=None,
         since="2.1.197",
         convert=among("worktree", "remote"),
@@ -150,9 +152,11 @@ class AgentInTeam(Spelling[op.SpawnAgent]):
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
     name: str = means("name", "What to call it.")
     subagent_type: str | None = means("agent", "The agent's type.", default=None)
-    model: str | None = means("model", "Which model it runs on.", default=None)
-    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
-    isolation: str | None = means("isolation", "Give it a copy of the files to itself.", default=None)
+    model: str | None = means("model", "Model the agent uses.", default=None)
+    run_in_background: bool | None = means(
+        "background", "Run the agent in the background; do not wait for its result.", default=None
+    )
+    isolation: str | None = means("isolation", "Give the agent its own copy of the files.", default=None)
     max_turns: int | None = means("max_turns", "How many turns it may take.", default=None)
     resume: str | None = means("continues", "Id of an earlier agent to continue.", default=None)
     team_name: str | None = native_only(TEAM)
@@ -172,13 +176,15 @@ class Task(Spelling[op.SpawnAgent]):
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
     subagent_type: str = means("agent", "The agent's type.")
     model: Literal["sonnet", "opus", "haiku"] | None = means(
-        "model", "Which model it runs on.", default=None, convert=among(*MODELS)
+        "model", "Model the agent uses.", default=None, convert=among(*MODELS)
     )
     resume: str | None = means("continues", "Id of an earlier agent to continue.", default=None)
-    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
+    run_in_background: bool | None = means(
+        "background", "Run the agent in the background; do not wait for its result.", default=None
+    )
     isolation: Literal["worktree"] | None = means(
         "isolation",
-        "Give it a copy of the files to itself.",
+        "Give the agent its own copy of the files.",
         default=None,
         since="2.1.54",
         convert=among("worktree"),
@@ -251,7 +257,7 @@ class SendMessage(Spelling[op.MessageAgent]):
     summary: str | None = means("summary", "The message in a few words.", default=None, schema={"maxLength": 200})
     message: str = means("message", "The message.")
     notify_when_idle: bool = means(
-        "notify_when_idle", "Say when the agent has nothing left to do.", default=False, since="2.1.252"
+        "notify_when_idle", "Notify you when the agent has nothing left to do.", default=False, since="2.1.252"
     )
     type: str | None = native_only(ADDED)
     recipient: str | None = native_only(ADDED)
@@ -314,8 +320,8 @@ class ListAgents(Spelling[op.ListAgents]):
     native_name = "ListAgents"
     since = "2.1.252"
 
-    channel: str | None = means("scope", "Only those on this channel.", default=None, schema={"maxLength": 256})
-    q: str | None = means("query", "Only those that match this.", default=None, schema={"maxLength": 256})
+    channel: str | None = means("scope", "List only agents on this channel.", default=None, schema={"maxLength": 256})
+    q: str | None = means("query", "List only agents that match this text.", default=None, schema={"maxLength": 256})
 
     results = one_of(
         words(

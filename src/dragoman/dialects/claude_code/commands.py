@@ -184,11 +184,11 @@ class Bash(Spelling[op.RunCommand]):
     }
 
     command: str = means("command", "The command line.")
-    timeout: float | None = means("timeout_ms", "Milliseconds it may take.", default=None, convert=WHOLE)
-    description: str | None = means("purpose", "What it does, in a few words.", default=None)
-    run_in_background: bool = means("background", "Leave it running.", default=False, since="1.0.88")
+    timeout: float | None = means("timeout_ms", "Timeout in milliseconds.", default=None, convert=WHOLE)
+    description: str | None = means("purpose", "What the command does, in a few words.", default=None)
+    run_in_background: bool = means("background", "Run the command in the background.", default=False, since="1.0.88")
     dangerouslyDisableSandbox: bool = means(  # noqa: N815 - the native name
-        "unsandboxed", "Run it outside the sandbox.", default=False, since="2.0.76"
+        "unsandboxed", "Run the command outside the sandbox.", default=False, since="2.0.76"
     )
 
 
@@ -298,7 +298,7 @@ class TaskOutput(Spelling[op.ReadOutput]):
         "2.0.76": "Read what a background task has written; waits for its end by default.",
     }
 
-    task_id: str = means("job", "The task.")
+    task_id: str = means("job", "Id of the task.")
     block: bool = means(
         "block",
         "Wait for its end.",
@@ -366,8 +366,8 @@ class TaskStop(Spelling[op.StopCommand]):
     results = STOPPED
     since = "2.1.54"
 
-    task_id: str | None = means("job", "The task.", default=None)
-    shell_id: str | None = means(None, "The same under its older name.", default=None)
+    task_id: str | None = means("job", "Id of the task.", default=None)
+    shell_id: str | None = means(None, "Deprecated: use `task_id`.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         job = self.shell_id if self.task_id is None else self.task_id
@@ -443,10 +443,10 @@ class Monitor(Spelling[op.WatchCommand]):
     description: str = means("purpose", "What is watched, in a few words.")
     timeout_ms: float = means(
         "timeout_ms",
-        "Milliseconds after which the watch ends.",
+        "Stop watching after this many milliseconds.",
         schema={"default": 300000, "minimum": 1000, "maximum": 3600000},
     )
-    command: str | None = means("command", "The command whose lines are reported.", default=None)
+    command: str | None = means("command", "Command whose output lines are reported.", default=None)
     ws: Socket | None = native_only("our own tools follow commands only, so a web socket is read and not offered")
     persistent: bool | None = native_only("a watch that outlives the session is the client's to keep", until="2.1.252")
 

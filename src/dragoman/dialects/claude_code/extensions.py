@@ -23,8 +23,8 @@ class Skill(Spelling[op.UseSkill]):
     native_name = "Skill"
     since = "2.0.76"
 
-    skill: str = means("name", "The skill's name.")
-    args: str | None = means("arguments", "What to tell the skill.", default=None)
+    skill: str = means("name", "Name of the skill.")
+    args: str | None = means("arguments", "Arguments of the skill.", default=None)
 
     results = one_of(done("Launching skill: {asked.name}", keeps_note=False), text=told)
 
@@ -36,7 +36,7 @@ class SkillByCommand(Spelling[op.UseSkill]):
     read_only = "versions between 2.0.20 and 2.0.76 said it so; none of them was captured"
     unsaid = {"arguments": "there is no parameter for it"}
 
-    command: str = means("name", "The skill's name.")
+    command: str = means("name", "Name of the skill.")
 
 
 class SlashCommand(Spelling[op.UseSkill]):
@@ -136,18 +136,18 @@ class ListMcpResourcesTool(Spelling[op.ListMcpResources]):
         "uri": "another tool lists what stands below one",
     }
 
-    server: str | None = means("server", "Only this server's.", default=None)
+    server: str | None = means("server", "List only the resources of this server.", default=None)
 
 
 class ReadMcpResourceDirTool(Spelling[op.ListMcpResources]):
-    """List the resources below one of an MCP server's."""
+    """List the resources below a resource of an MCP server."""
 
     native_name = "ReadMcpResourceDirTool"
     results = LISTED
     since = "2.1.197"
 
-    server: str = means("server", "The server.")
-    uri: str = means("uri", "The resource to look below.")
+    server: str = means("server", "Name of the MCP server.")
+    uri: str = means("uri", "URI of the parent resource.")
 
 
 class ReadMcpResourceTool(Spelling[op.ReadMcpResource]):
@@ -155,7 +155,7 @@ class ReadMcpResourceTool(Spelling[op.ReadMcpResource]):
 
     native_name = "ReadMcpResourceTool"
 
-    server: str = means("server", "The server.")
-    uri: str = means("uri", "The resource.")
+    server: str = means("server", "Name of the MCP server.")
+    uri: str = means("uri", "URI of the resource.")
 
     results = _in_json(lambda rows: {"contents": rows})

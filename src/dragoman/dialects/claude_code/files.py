@@ -297,7 +297,7 @@ class Read(Spelling[op.ReadFile]):
     )
     limit: int | None = means(
         "last_line",
-        "How many lines to read.",
+        "Number of lines to read.",
         default=None,
         since="2.1.123",
         schema={"exclusiveMinimum": 0, "maximum": 2**53 - 1},
@@ -455,7 +455,7 @@ REFUSALS = Refusals(
 
 
 class Write(Spelling[op.WriteFile]):
-    """Write a whole file; an existing one is replaced, and must have been read."""
+    """Write a whole file. An existing file is replaced, and must have been read before."""
 
     native_name = "Write"
     results = CHANGES
@@ -565,7 +565,9 @@ class NotebookEdit(Spelling[op.EditNotebook]):
     notebook_path: str = means("path", "Path of the notebook.")
     cell_id: str | None = means("cell_id", "The cell to change, or to insert after.", default=None)
     new_source: str = means("source", "The cell's new source; empty for a cell that is deleted.")
-    cell_type: Literal["code", "markdown"] | None = means("cell_type", "Wanted when inserting.", default=None)
+    cell_type: Literal["code", "markdown"] | None = means(
+        "cell_type", "Type of the cell; required when inserting.", default=None
+    )
     edit_mode: Literal["replace", "insert", "delete"] = means("mode", "What to do.", default="replace")
 
     def to_operations(self) -> tuple[op.Operation, ...]:

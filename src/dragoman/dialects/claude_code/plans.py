@@ -38,13 +38,13 @@ Status = Literal["pending", "in_progress", "completed"]
 Words = Annotated[str, Meta(description="What is to be done.", min_length=1)]
 Doing = Annotated[
     str,
-    Meta(description='The same in the form shown while it is in progress, such as "Running the tests".', min_length=1),
+    Meta(description='Text to show while the task is in progress, such as "Running the tests".', min_length=1),
 ]
 State = Annotated[Status, Meta(description="Status of the item: pending, in_progress or completed.")]
 
 
 class Todo(msgspec.Struct, frozen=True, gc=False):
-    """One thing to do."""
+    """One item of the to-do list."""
 
     content: Words
     status: State
@@ -130,7 +130,7 @@ WHOLE = "The whole list, in order."
 
 
 class TodoWrite(Spelling[op.UpdatePlan]):
-    """Keep the list of things to do: the whole list each time."""
+    """Update the to-do list. Send the whole list each time."""
 
     native_name = "TodoWrite"
     on_request, on_request_since = "since 2.1.197 the list is kept item by item, unless that is switched off", "2.1.197"
@@ -151,7 +151,7 @@ class TodoWrite(Spelling[op.UpdatePlan]):
 
 
 class TodoWriteMixed(Spelling[op.UpdatePlan]):
-    """Keep the list of things to do: the whole list each time."""
+    """Update the to-do list. Send the whole list each time."""
 
     native_name = "TodoWrite"
     read_only = "no version has all these names; each passes over those it does not know"
@@ -181,7 +181,7 @@ def _added(asked: op.AddPlanItem, said: Created) -> out.PlanOutcome:
 
 
 class TaskCreate(AddingItem):
-    """Add one thing to do."""
+    """Add a task to the to-do list."""
 
     native_name = "TaskCreate"
     since = "2.1.197"
@@ -206,7 +206,7 @@ def _updated(asked: op.ChangePlanItem) -> str:
 
 
 class TaskUpdate(ChangingItem):
-    """Change one thing to do: its words, its status, who does it, what it waits for."""
+    """Update a task of the to-do list: its text, status, owner or dependencies."""
 
     native_name = "TaskUpdate"
     since = "2.1.197"
@@ -305,7 +305,7 @@ def _ids(listed: Iterable[Any]) -> tuple[str, ...]:
 
 
 class TaskList(Spelling[op.ReadPlan]):
-    """List the things to do."""
+    """List the tasks of the to-do list."""
 
     native_name = "TaskList"
     since = "2.1.197"
@@ -323,10 +323,10 @@ class TodoRead(Spelling[op.ReadPlan]):
 
 
 class TaskGet(Spelling[op.ReadPlan]):
-    """Read one thing to do in full."""
+    """Get one task of the to-do list, with its full description."""
 
     native_name = "TaskGet"
     since = "2.1.197"
     results = one_of(IN_FULL, LIST, text=told, from_native=_recorded)
 
-    taskId: str = means("id", "The task's number.")  # noqa: N815 - the native name
+    taskId: str = means("id", "Number of the task.")  # noqa: N815 - the native name

@@ -247,7 +247,7 @@ class Grep(Spelling[op.SearchText]):
     type: str | None = means("file_type", "Only files of this type: `py`, `rust`.", default=None)
     head_limit: float | None = means("limit", "Maximum number of results.", default=None)
     offset: float | None = means("offset", "Number of results to skip.", default=None, since="2.0.76")
-    multiline: bool = means("multiline", "Let a match go over several lines.", default=False)
+    multiline: bool = means("multiline", "Let matches span lines.", default=False)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         mode = self.output_mode

@@ -50,7 +50,7 @@ class WebFetch(Spelling[op.FetchPage]):
     approximated = {"instructions": "a prompt is required, so an empty one says nothing"}
     unsaid = {"format": "a model reads the page and answers"}
 
-    url: str = means("url", "The page.", schema={"format": "uri"})
+    url: str = means("url", "URL of the page.", schema={"format": "uri"})
     prompt: str = means(
         "instructions",
         "What to find out or do with the page, for example `List the prices`; empty for the page itself.",
@@ -59,7 +59,7 @@ class WebFetch(Spelling[op.FetchPage]):
     )
     offset: int | None = means(
         "offset",
-        "Characters of the page to pass over before the first.",
+        "Number of characters of the page to skip.",
         default=None,
         since="2.1.325",
         schema={"minimum": 0, "maximum": 2**53 - 1},
@@ -115,7 +115,7 @@ def _pages_read(_asked: op.SearchWeb, native: NativeResult) -> out.PagesOutcome 
 
 
 class WebSearch(Spelling[op.SearchWeb]):
-    """Search the web; the results are links with a summary of each page."""
+    """Search the web. Returns links with a summary of each page."""
 
     native_name = "WebSearch"
 

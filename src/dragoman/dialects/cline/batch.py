@@ -52,11 +52,11 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReadFiles(Entered[op.ReadFile]):
-    """Read one or several files, whole or from one line to another; an image comes back as it is."""
+    """Read one or several files, whole or a range of lines. An image is shown."""
 
     native_name = "read_files"
 
-    files: tuple[AskedFile, ...] = means("path", "The files, each with the first and last line wanted (from 1).")
+    files: tuple[AskedFile, ...] = means("path", "The files, each with an optional first and last line (from 1).")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         if not self.files:
@@ -167,7 +167,7 @@ EDIT_RULES = EditRules(identical="accept", missing="create", file_view="kept", t
 
 
 class Editor(Entered[op.WriteFile | op.EditFile | op.InsertText]):
-    """Create a file, replace a text that occurs exactly once in a file, or insert lines before a line of it."""
+    """Create a file, replace a text that occurs exactly once in a file, or insert lines before a given line."""
 
     native_name = "editor"
     families = EDITING
@@ -183,7 +183,7 @@ class Editor(Entered[op.WriteFile | op.EditFile | op.InsertText]):
     }
 
     path: str = means("path", "Path of the file.")
-    old_text: str | None = means("edits", "The exact text to replace; none to make a file.", default=None)
+    old_text: str | None = means("edits", "The exact text to replace; omit it to create a file.", default=None)
     new_text: str = means("text", "The new text, or the whole content of a new file.")
     insert_line: int | None = means("line", "Insert before this line, from 1.", default=None)
 
@@ -502,7 +502,7 @@ class AskQuestion(Spelling[op.AskUser]):
     question: str = means("questions.text", "The question.")
     options: tuple[str, ...] = means(
         "questions.options",
-        "The answers.",
+        "Answers to choose from.",
         convert=Conversion(LABELS.to, _two_to_five),
         schema={"minItems": 2, "maxItems": 5},
     )

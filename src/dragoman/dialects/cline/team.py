@@ -58,7 +58,7 @@ REPORTS = one_of(
 
 
 class SpawnAgent(Spelling[op.SpawnAgent]):
-    """Give a task to another agent, made for it, and wait for its answer."""
+    """Create an agent for a task and wait for its answer."""
 
     native_name = "spawn_agent"
     results = REPORTS
@@ -72,12 +72,12 @@ class SpawnAgent(Spelling[op.SpawnAgent]):
         "continues": "only a teammate goes on",
     }
 
-    systemPrompt: str = means("system_prompt", "Who the agent is.", convert=EMPTY_IS_UNSAID)  # noqa: N815 - native
+    systemPrompt: str = means("system_prompt", "System prompt of the agent.", convert=EMPTY_IS_UNSAID)  # noqa: N815 - native
     task: str = means("prompt", "The whole task.")
 
 
 class TeamRunTask(Spelling[op.SpawnAgent]):
-    """Give a task to a teammate, and wait for its answer or not."""
+    """Give a task to a teammate, with or without waiting for its answer."""
 
     native_name = "team_run_task"
     results = REPORTS
@@ -91,7 +91,7 @@ class TeamRunTask(Spelling[op.SpawnAgent]):
     taskId: str | None = native_only("a task may be tied to one of the team's list")  # noqa: N815 - the native name
     runMode: Literal["sync", "async"] | None = means(  # noqa: N815 - the native name
         "background",
-        "Whether to wait for its answer.",
+        "Whether to wait for the answer.",
         default=None,
         convert=Conversion(
             to=lambda mode: None if mode is None else mode == "async",
@@ -148,7 +148,7 @@ def _team(_asked: op.Operation, outcome: out.AgentsOutcome) -> Team | None:
 
 
 class TeamStatus(Spelling[op.ListAgents]):
-    """See who is in the team and how each is doing."""
+    """List the members of the team and their status."""
 
     native_name = "team_status"
     results = one_of(
@@ -172,7 +172,7 @@ class TeamStatus(Spelling[op.ListAgents]):
 
 
 class TeamAwaitRuns(Spelling[op.WaitForAgent]):
-    """Wait for a run of a teammate, or for all that were started."""
+    """Wait for a run of a teammate, or for all runs."""
 
     native_name = "team_await_runs"
     results = REPORTS
@@ -182,7 +182,7 @@ class TeamAwaitRuns(Spelling[op.WaitForAgent]):
         "since_turn": "a run is told whole",
     }
 
-    runId: str | None = means("agents", "The run; all when it is left out.", default=None)  # noqa: N815 - native
+    runId: str | None = means("agents", "Id of the run; all runs if omitted.", default=None)  # noqa: N815 - native
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.WaitForAgent(() if self.runId is None else (self.runId,)),)
@@ -211,7 +211,7 @@ class TeamSendMessage(Spelling[op.MessageAgent]):
     toAgentId: str = means("to", "The teammate.")  # noqa: N815 - the native name
     subject: str = means(
         "summary",
-        "What it is about.",
+        "Subject of the message.",
         convert=Conversion(
             to=lambda subject: None if subject == NO_SUBJECT else subject,
             back=lambda summary: NO_SUBJECT if summary is None else _said(summary),
@@ -274,7 +274,7 @@ def _plan(_asked: op.Operation, kept: TaskList) -> out.PlanOutcome:
 
 
 class TeamTask(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
-    """Keep the team's list of tasks: add one, list them, or take on, finish or block one."""
+    """Manage the team's tasks: create, list, claim, complete or block one."""
 
     native_name = "team_task"
     approximated = {"AddPlanItem.item": "a new task has a title, a description, an owner and what it depends on"}
@@ -287,12 +287,12 @@ class TeamTask(Spelling[op.AddPlanItem | op.ChangePlanItem | op.ReadPlan]):
     }
 
     action: Literal["create", "list", "claim", "complete", "block"] = means("status", "What to do.")
-    title: str | None = means("text", "Title of a new task.", default=None)
-    description: str | None = means("item", "What a new task is about.", default=None)
-    dependsOn: tuple[str, ...] = means(None, "Tasks a new one waits for.", default=())  # noqa: N815 - the native name
-    assignee: str | None = means(None, "Who a new task is for.", default=None)
+    title: str | None = means("text", "Title of the new task.", default=None)
+    description: str | None = means("item", "Description of the new task.", default=None)
+    dependsOn: tuple[str, ...] = means(None, "Ids of tasks that the new task depends on.", default=())  # noqa: N815 - the native name
+    assignee: str | None = means(None, "Who the new task is assigned to.", default=None)
     status: str | None = native_only("the list is asked for whole")
-    taskId: str | None = means("id", "The task to take on, finish or block.", default=None)  # noqa: N815 - native
+    taskId: str | None = means("id", "Id of the task to claim, complete or block.", default=None)  # noqa: N815 - native
     summary: str | None = native_only("what came of a task is the team's to know")
     reason: str | None = native_only("why a task is blocked is the team's to know")
 

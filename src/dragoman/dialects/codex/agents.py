@@ -65,7 +65,7 @@ class SpawnAgent(Spelling[op.SpawnAgent]):
         "history": "the whole conversation is passed on, or nothing of it",
     }
 
-    message: str | None = means("prompt", "The task.", default=None)
+    message: str | None = means("prompt", "Description of the task.", default=None)
     items: tuple[dict[str, Any], ...] | None = native_only(ITEMS)
     agent_type: str | None = means("agent", "Kind of agent.", default=None, until="0.133.0")
     fork_context: bool | None = means("history", "Whether it is given this conversation.", default=None, convert=FORK)
@@ -126,7 +126,7 @@ class SendInput(Spelling[op.MessageAgent]):
     native_name, namespace = "send_input", "multi_agent_v1"
     since, families = "0.133.0", UNKNOWN
 
-    target: str = means("to", "The agent.")
+    target: str = means("to", "Id of the agent.")
     message: str | None = means("message", "What to say.", default=None)
     items: tuple[dict[str, Any], ...] | None = native_only(ITEMS)
     interrupt: bool = means("interrupt", "Whether it is to stop what it is doing.", default=False)
@@ -176,7 +176,7 @@ class ResumeAgent(Spelling[op.ResumeAgent]):
     native_name, namespace = "resume_agent", "multi_agent_v1"
     since, families = "0.133.0", UNKNOWN
 
-    id: str = means("agent", "The agent.")
+    id: str = means("agent", "Id of the agent.")
 
     results = one_agent("status")
 
@@ -191,7 +191,7 @@ class CloseAgent(Spelling[op.StopAgent]):
     results = STOPPED
     since, families = "0.133.0", UNKNOWN
 
-    target: str = means("agent", "The agent.")
+    target: str = means("agent", "Id of the agent.")
 
 
 def _named(_asked: op.Operation, said: Any) -> out.AgentsOutcome | None:
@@ -209,7 +209,7 @@ class NamedSpawnAgent(Spelling[op.SpawnAgent]):
     unsaid = SPAWNED
 
     task_name: str = means("name", "Name for the task.")
-    message: str = means("prompt", "The task.")
+    message: str = means("prompt", "Description of the task.")
     fork_turns: str | None = means(
         "history", "How much of this conversation it is given: all, none, or a number of turns.", default=None
     )
@@ -239,8 +239,8 @@ class FollowupTask(Spelling[op.MessageAgent]):
     unsaid = MESSAGED
     always = {"starts_turn": True}
 
-    target: str = means("to", "The agent.")
-    message: str = means("message", "The task.")
+    target: str = means("to", "Id of the agent.")
+    message: str = means("message", "Description of the task.")
 
 
 class SendMessage(Spelling[op.MessageAgent]):
@@ -251,7 +251,7 @@ class SendMessage(Spelling[op.MessageAgent]):
     unsaid = MESSAGED
     always = {"starts_turn": False}
 
-    target: str = means("to", "The agent.")
+    target: str = means("to", "Id of the agent.")
     message: str = means("message", "What to say.")
 
 
@@ -295,7 +295,7 @@ class InterruptAgent(Spelling[op.StopAgent]):
     results = STOPPED
     since = "0.166.0"
 
-    target: str = means("agent", "The agent.")
+    target: str = means("agent", "Id of the agent.")
 
 
 class ListedAgent(msgspec.Struct, frozen=True):
@@ -344,7 +344,7 @@ class SendInputById(Spelling[op.MessageAgent]):
     native_name, read_only = "send_input", BY_ID
     results = SUBMITTED
 
-    id: str = means("to", "The agent.")
+    id: str = means("to", "Id of the agent.")
     message: str | None = means("message", "What to say.", default=None)
     items: tuple[dict[str, Any], ...] | None = native_only(ITEMS)
     interrupt: bool = means("interrupt", "Whether it is to stop what it is doing.", default=False)
@@ -359,7 +359,7 @@ class CloseAgentById(Spelling[op.StopAgent]):
     native_name, read_only = "close_agent", BY_ID
     results = STOPPED
 
-    id: str = means("agent", "The agent.")
+    id: str = means("agent", "Id of the agent.")
 
 
 class WaitByIds(Spelling[op.WaitForAgent]):

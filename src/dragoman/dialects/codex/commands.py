@@ -38,7 +38,7 @@ def _patched(invocation: Invocation | None, directory: str | None) -> tuple[op.O
 
 
 class ExecCommand(OrPatched, Spelling[op.RunCommand]):
-    """Run a shell command; what is still running after `yield_time_ms` continues as a session."""
+    """Run a shell command. If it is still running after `yield_time_ms`, it continues as a session."""
 
     native_name = "exec_command"
     since, families = "0.101.0", CLASSIC
@@ -50,15 +50,15 @@ class ExecCommand(OrPatched, Spelling[op.RunCommand]):
     approximated = {"output_limit": ROUNDED, "purpose": REASON}
 
     cmd: str = means("command", "Shell command to run.")
-    workdir: str | None = means("cwd", "Folder to run it in.", default=None)
+    workdir: str | None = means("cwd", "Folder to run the command in.", default=None)
     shell: str | None = means("shell", "Shell to use.", default=None)
-    login: bool | None = means("login", "Whether it is a login shell.", default=None)
-    tty: bool = means("terminal", "Whether to give it a terminal.", default=False)
+    login: bool | None = means("login", "Use a login shell.", default=None)
+    tty: bool = means("terminal", "Run the command in a terminal.", default=False)
     yield_time_ms: int | None = means(
         "wait_ms", "How long to wait for output, in milliseconds.", default=None, schema=NUMBER
     )
     max_output_tokens: int | None = means(
-        "output_limit", "Most output to give back, in tokens.", default=None, schema=NUMBER
+        "output_limit", "Maximum output to return, in tokens.", default=None, schema=NUMBER
     )
     sandbox_permissions: str | None = means(
         "unsandboxed",
@@ -68,7 +68,7 @@ class ExecCommand(OrPatched, Spelling[op.RunCommand]):
         schema={"enum": list(PERMISSIONS)},
         was=was("0.133.0", schema=None),
     )
-    justification: str | None = means("purpose", "Why it needs what it asks for.", default=None)
+    justification: str | None = means("purpose", "Why the command needs these permissions.", default=None)
     prefix_rule: tuple[str, ...] | None = native_only(APPROVALS)
     additional_permissions: dict[str, Any] | None = native_only(APPROVALS)
 
@@ -114,7 +114,7 @@ INTERRUPT = "\u0003"
 
 
 class WriteStdin(Spelling[op.ReadOutput | op.TypeInto | op.StopCommand]):
-    """Type into a running session, or read what it has written since; Ctrl-C (\\u0003) ends it."""
+    """Type into a running session, or read its new output. Ctrl-C (\\u0003) ends it."""
 
     native_name = "write_stdin"
     results = COMMANDS
@@ -126,13 +126,13 @@ class WriteStdin(Spelling[op.ReadOutput | op.TypeInto | op.StopCommand]):
     }
     approximated = {"output_limit": ROUNDED}
 
-    session_id: int = means("job", "Number of the session.", convert=TEXT_OF_NUMBER, schema=NUMBER)
-    chars: str = means(None, "Text to type; nothing to only read.", default="")
+    session_id: int = means("job", "Id of the session.", convert=TEXT_OF_NUMBER, schema=NUMBER)
+    chars: str = means(None, "Text to type; empty to only read.", default="")
     yield_time_ms: int | None = means(
         "wait_ms", "How long to wait for output, in milliseconds.", default=None, schema=NUMBER
     )
     max_output_tokens: int | None = means(
-        "output_limit", "Most output to give back, in tokens.", default=None, schema=NUMBER
+        "output_limit", "Maximum output to return, in tokens.", default=None, schema=NUMBER
     )
 
     def to_operations(self) -> tuple[op.Operation, ...]:
@@ -177,13 +177,13 @@ class ShellCommand(OrPatched, Spelling[op.RunCommand]):
     approximated = {"purpose": REASON}
 
     command: str = means("command", "Shell command to run.")
-    workdir: str | None = means("cwd", "Folder to run it in.", default=None)
+    workdir: str | None = means("cwd", "Folder to run the command in.", default=None)
     timeout_ms: int | None = means("timeout_ms", "How long it may take, in milliseconds.", default=None, schema=NUMBER)
-    login: bool | None = means("login", "Whether it is a login shell.", default=None)
+    login: bool | None = means("login", "Use a login shell.", default=None)
     sandbox_permissions: str | None = means(
         "unsandboxed", f'"{ESCALATED}" asks to run it outside the sandbox.', default=None
     )
-    justification: str | None = means("purpose", "Why it needs what it asks for.", default=None)
+    justification: str | None = means("purpose", "Why the command needs these permissions.", default=None)
     prefix_rule: tuple[str, ...] | None = native_only(APPROVALS, since="0.101.0", until="0.101.0")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
@@ -224,7 +224,7 @@ class Shell(OrPatched, Spelling[op.RunCommand]):
     approximated = {"login": LOGIN, "purpose": REASON, "shell": "bash is what is used when nothing is said"}
 
     command: tuple[str, ...] = means("command", "The program and its arguments.")
-    workdir: str | None = means("cwd", "Folder to run it in.", default=None)
+    workdir: str | None = means("cwd", "Folder to run the command in.", default=None)
     timeout: int | None = means(
         "timeout_ms", "How long it may take, in milliseconds.", default=None, until="0.20.0", schema=NUMBER
     )
@@ -237,7 +237,9 @@ class Shell(OrPatched, Spelling[op.RunCommand]):
     sandbox_permissions: str | None = means(
         "unsandboxed", f'"{ESCALATED}" asks to run it outside the sandbox.', default=None, since="0.77.0"
     )
-    justification: str | None = means("purpose", "Why it needs what it asks for.", default=None, since="0.44.0")
+    justification: str | None = means(
+        "purpose", "Why the command needs these permissions.", default=None, since="0.44.0"
+    )
     prefix_rule: tuple[str, ...] | None = native_only(APPROVALS, since="0.101.0", until="0.101.0")
 
     def to_operations(self) -> tuple[op.Operation, ...]:

@@ -67,7 +67,7 @@ class ViewImage(Spelling[op.ViewImage]):
     path: str = means("path", "Path of the image.")
     detail: str | None = means(
         "detail",
-        "How closely to look.",
+        "Level of detail of the image.",
         default=None,
         convert=among(*DETAILS),
         schema={"enum": list(DETAILS)},

@@ -20,8 +20,8 @@ class ListMcpResources(Spelling[op.ListMcpResources]):
     since, families = "0.77.0", CLASSIC
     always = {"templates": False}
 
-    server: str | None = means("server", "List those of this server only.", default=None)
-    cursor: str | None = means("cursor", "Where an earlier list was cut.", default=None)
+    server: str | None = means("server", "List only the resources of this server.", default=None)
+    cursor: str | None = means("cursor", "Cursor from the previous page of results.", default=None)
 
 
 class ListMcpResourceTemplates(Spelling[op.ListMcpResources]):
@@ -32,8 +32,8 @@ class ListMcpResourceTemplates(Spelling[op.ListMcpResources]):
     since, families = "0.77.0", CLASSIC
     always = {"templates": True}
 
-    server: str | None = means("server", "List those of this server only.", default=None)
-    cursor: str | None = means("cursor", "Where an earlier list was cut.", default=None)
+    server: str | None = means("server", "List only the resources of this server.", default=None)
+    cursor: str | None = means("cursor", "Cursor from the previous page of results.", default=None)
 
 
 class ReadMcpResource(Spelling[op.ReadMcpResource]):
@@ -43,8 +43,8 @@ class ReadMcpResource(Spelling[op.ReadMcpResource]):
     results = RESOURCES
     since, families = "0.77.0", CLASSIC
 
-    server: str = means("server", "The server.")
-    uri: str = means("uri", "The resource.")
+    server: str = means("server", "Name of the MCP server.")
+    uri: str = means("uri", "URI of the resource.")
 
 
 class ToolSearch(Spelling[op.SearchTools]):

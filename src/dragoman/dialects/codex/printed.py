@@ -100,7 +100,7 @@ class FileChange(Spelling[op.EditFile | op.DeleteFile]):
 
 
 class PrintedStep(msgspec.Struct, frozen=True):
-    """One thing to do."""
+    """One item of the to-do list."""
 
     text: str
     completed: bool = False

@@ -151,7 +151,7 @@ class Wait(ProgramResults, Spelling[op.ReadOutput | op.StopCommand]):
 
     cell_id: str = means("job", "The program.")
     yield_time_ms: int | None = means("wait_ms", "How long to wait, in milliseconds.", default=None, schema=NUMBER)
-    max_tokens: int | None = means("output_limit", "Most output to give back, in tokens.", default=None, schema=NUMBER)
+    max_tokens: int | None = means("output_limit", "Maximum output to return, in tokens.", default=None, schema=NUMBER)
     terminate: bool = means(None, "Whether to end it.", default=False)
 
     def to_operations(self) -> tuple[op.Operation, ...]:

@@ -74,7 +74,7 @@ def _how_it_ran(text: str, _asked: op.RunCommand) -> out.CommandOutcome:
 
 
 class Bash(Spelling[op.RunCommand]):
-    """Run a command line in a login shell in the working folder; it may be silent for `timeout` seconds."""
+    """Run a command line in a login shell in the working folder. Stopped after `timeout` seconds of silence."""
 
     native_name = "Bash"
     approximated = {"timeout_ms": "the time counts from the last output, not from the start"}
@@ -88,7 +88,10 @@ class Bash(Spelling[op.RunCommand]):
 
     command: str = means("command", "The command line.")
     timeout: float | None = means(
-        "timeout_ms", "Seconds it may be silent (180, at most 600).", default=None, convert=SECONDS
+        "timeout_ms",
+        "Seconds without output before the command is stopped; default 180, maximum 600.",
+        default=None,
+        convert=SECONDS,
     )
 
     results = one_of(
@@ -160,7 +163,7 @@ def _checked(_asked: op.Operation, said: dict[str, Any]) -> out.Outcome:
 
 
 class CheckBackgroundJob(Spelling[op.ReadOutput]):
-    """Look at a background job: whether it runs, how it ended, and all it has written."""
+    """Check a background job: its status, exit code and output."""
 
     native_name = "CheckBackgroundJob"
     unsaid = {

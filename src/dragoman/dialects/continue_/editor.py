@@ -216,7 +216,7 @@ class SearchWebInEditor(InEditors, Spelling[op.SearchWeb]):
 
 
 class FetchInEditor(InEditors, Spelling[op.FetchPage]):
-    """Fetch a page."""
+    """Fetch a web page."""
 
     native_name, read_only = "fetch_url_content", IN_EDITORS
     formerly = ("builtin_fetch_url_content",)

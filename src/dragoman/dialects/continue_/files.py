@@ -153,7 +153,7 @@ class ChangingFiles:
 
 
 class Write(ChangingFiles, Spelling[op.WriteFile]):
-    """Write a whole file; an existing one is replaced, folders that are missing are made."""
+    """Write a whole file. An existing file is replaced; missing folders are created."""
 
     native_name = "Write"
 
@@ -162,7 +162,7 @@ class Write(ChangingFiles, Spelling[op.WriteFile]):
 
 
 class OneEdit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One piece of text and what takes its place."""
+    """One edit: the exact text and its replacement."""
 
     old_string: str
     new_string: str
@@ -198,14 +198,14 @@ REFUSALS = Refusals(
 
 
 class MultiEdit(ChangingFiles, Spelling[op.EditFile]):
-    """Replace one or several pieces of text in a file, one after the other: all of them or none."""
+    """Replace one or several pieces of text in a file, in order. All edits are applied, or none."""
 
     native_name = "MultiEdit"
     edit_rules, refusals = EDIT_RULES, REFUSALS
     approximated = {"edits": "a text is matched, not whole lines; anchors and an expected count cannot be said"}
 
     file_path: str = means("path", "Path of the file.")
-    edits: tuple[OneEdit, ...] = means("edits", "The exact texts and what takes their place, in order.")
+    edits: tuple[OneEdit, ...] = means("edits", "The edits, in order: each replaces an exact text with a new one.")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         edits = (op.Edit(one.old_string, one.new_string, everywhere=one.replace_all or False) for one in self.edits)

@@ -34,17 +34,17 @@ def _answer_in(text: str, asked: op.AskUser) -> out.AnswersOutcome | None:
 
 
 class AskQuestion(Spelling[op.AskUser]):
-    """Ask the user one question, with answers to choose from or (none given) an open one."""
+    """Ask the user one question: an open one, or one with answers to choose from."""
 
     native_name = "AskQuestion"
     approximated = {"questions": "a question has no header and no id, takes one answer, and its options are bare texts"}
 
     question: str = means("questions.text", "The question.")
     options: tuple[str, ...] = means(
-        "questions.options", "Answers to choose from; none for an open question.", convert=LABELS
+        "questions.options", "Answers to choose from; omit them for an open question.", convert=LABELS
     )
     defaultAnswer: str | None = means(  # noqa: N815 - the native name
-        "questions.default", "The answer when the user gives none.", default=None
+        "questions.default", "Default answer.", default=None
     )
 
     results = one_of(

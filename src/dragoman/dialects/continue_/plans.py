@@ -41,7 +41,7 @@ _TOLD = "Task list status:\n"
 
 
 class Checklist(Spelling[op.UpdatePlan]):
-    """Keep the list of things to do: the whole list each time, as Markdown boxes, ticked when done."""
+    """Update the to-do list. Send the whole list each time, as Markdown checkboxes, ticked when done."""
 
     native_name = "Checklist"
     approximated = {

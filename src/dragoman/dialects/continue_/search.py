@@ -46,7 +46,7 @@ def _matches_read(text: str, _asked: op.SearchText) -> out.Outcome | None:
 
 
 class Search(Spelling[op.SearchText]):
-    """Search file contents with a regular expression; ignored files are passed over."""
+    """Search file contents with a regular expression. Ignored files are skipped."""
 
     native_name = "Search"
     unsaid = {"case_sensitive": "it is said in the expression"}
@@ -71,7 +71,7 @@ class Search(Spelling[op.SearchText]):
 
 
 class Fetch(Spelling[op.FetchPage]):
-    """Fetch a page; it comes back as Markdown."""
+    """Fetch a web page as Markdown."""
 
     native_name = "Fetch"
     unsaid = {
@@ -79,7 +79,7 @@ class Fetch(Spelling[op.FetchPage]):
         "timeout_ms": "there is no parameter for it",
     }
 
-    url: str = means("url", "Address of the page.")
+    url: str = means("url", "URL of the page.")
 
     results = one_of(
         single(out.PagesOutcome, words(out.Page, "{text}", url=CALLED, text=body(or_nothing=True)), answer=None),

@@ -83,7 +83,7 @@ class TellingAgents:
 
 
 class Task(TellingAgents, Spelling[op.SpawnAgent]):
-    """Give a task to another agent, and wait for its answer or not."""
+    """Give a task to another agent, with or without waiting for its answer."""
 
     native_name = "task"
     approximated = {
@@ -105,14 +105,14 @@ class Task(TellingAgents, Spelling[op.SpawnAgent]):
         schema={"enum": ["explore", "task", "general-purpose", "code-review", "research", "security-review"]},
     )
     name: str = means("name", "A short name for the agent.", convert=EMPTY_IS_UNSAID)
-    model: str | None = means("model", "Which model it runs on.", default=None)
-    reasoning_effort: str | None = means("effort", "How hard it thinks.", default=None)
+    model: str | None = means("model", "Model the agent uses.", default=None)
+    reasoning_effort: str | None = means("effort", "Reasoning effort of the agent.", default=None)
     context_tier: Literal["default", "long_context"] | None = native_only(
         "how much it can hold is the client's to know"
     )
     mode: Literal["sync", "background"] | None = means(
         "background",
-        "Whether to wait for its answer.",
+        "Whether to wait for the answer.",
         default=None,
         convert=Conversion(
             to=lambda mode: None if mode is None else mode == "background",
@@ -122,14 +122,14 @@ class Task(TellingAgents, Spelling[op.SpawnAgent]):
 
 
 class ReadAgent(TellingAgents, Spelling[op.WaitForAgent]):
-    """Read what an agent has said, waiting for it or not."""
+    """Read the answer of an agent, with or without waiting for it."""
 
     native_name = "read_agent"
 
-    agent_id: str = means("agents", "The agent.")
-    wait: bool | None = means("block", "Whether to wait until it has answered.", default=None)
-    timeout: float | None = means("timeout_ms", "Seconds to wait at most.", default=None)
-    since_turn: int | None = means("since_turn", "Only what was said after this turn.", default=None)
+    agent_id: str = means("agents", "Id of the agent.")
+    wait: bool | None = means("block", "Whether to wait until the agent has answered.", default=None)
+    timeout: float | None = means("timeout_ms", "Maximum number of seconds to wait.", default=None)
+    since_turn: int | None = means("since_turn", "Return only messages after this turn.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.WaitForAgent((self.agent_id,), SECONDS.to(self.timeout), self.wait, self.since_turn),)
@@ -177,7 +177,7 @@ def _agents_read(text: str, _asked: op.Operation) -> out.AgentsOutcome | None:
 
 
 class ListAgents(Spelling[op.ListAgents]):
-    """List the other agents and how each is doing."""
+    """List the other agents and their status."""
 
     native_name = "list_agents"
     approximated = {"scope": "only siblings, children and all can be said"}
@@ -185,7 +185,7 @@ class ListAgents(Spelling[op.ListAgents]):
 
     include_completed: bool | None = native_only("agents that have ended are the client's to forget")
     scope: Literal["siblings", "children", "all"] | None = means(
-        "scope", "Whose agents.", default=None, convert=among("siblings", "children", "all")
+        "scope", "Which agents to list.", default=None, convert=among("siblings", "children", "all")
     )
 
     results = one_of(
@@ -203,8 +203,8 @@ class WriteAgent(Spelling[op.MessageAgent]):
 
     native_name = "write_agent"
 
-    agent_id: str | None = means("to", "The agent.", default=None)
-    agent_ids: tuple[str, ...] = means(None, "Several agents.", default=())
+    agent_id: str | None = means("to", "Id of the agent.", default=None)
+    agent_ids: tuple[str, ...] = means(None, "Ids of several agents.", default=())
     scope: Literal["siblings", "children"] | None = native_only("whom it reaches is the client's to know")
     message: str = means("message", "The message.")
 

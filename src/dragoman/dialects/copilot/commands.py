@@ -78,26 +78,26 @@ class Bash(Spelling[op.RunCommand]):
     }
 
     command: str = means("command", "The command line.")
-    description: str = means("purpose", "What it is for, in a few words.", convert=EMPTY_IS_UNSAID)
+    description: str = means("purpose", "What the command is for, in a few words.", convert=EMPTY_IS_UNSAID)
     shellId: str | None = means(  # noqa: N815 - the native name
         "job", "Name of the shell to run it in.", default=None, since="1.0.20", was=was("0.0.390", name="sessionId")
     )
     mode: Literal["sync", "async"] | None = means(
         "background",
-        "Whether to wait for it.",
+        "Whether to wait for the command.",
         default=None,
         convert=Conversion(to=lambda mode: mode == "async", back=lambda background: "async" if background else None),
     )
     detach: bool | None = native_only("that it outlives the client is the client's own promise")
     initial_wait: float | None = means(
-        "wait_ms", "Seconds to wait before it is left running.", default=None, convert=SECONDS
+        "wait_ms", "Seconds to wait before the command continues in the background.", default=None, convert=SECONDS
     )
 
     results = one_of(_STARTED, _PRINTED, back=one_stream, **_READ_ONLY)
 
 
 class ReadBash(Spelling[op.ReadOutput]):
-    """Read what a command in a shell has written, after a while."""
+    """Read the output of a command that runs in a shell, after a delay."""
 
     native_name = "read_bash"
     approximated = {"wait_ms": "the parameter is required: without a value it does not wait"}

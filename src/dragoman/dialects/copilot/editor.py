@@ -184,7 +184,7 @@ class FetchWebpage(EditorResults, Spelling[op.FetchPage]):
 
 
 class ToDo(msgspec.Struct, frozen=True):
-    """One thing to do."""
+    """One item of the to-do list."""
 
     title: str
     status: str = "not-started"

@@ -82,9 +82,9 @@ class View(Spelling[op.ReadFile | op.ListDirectory]):
         "ListDirectory.prefix": "a folder is listed, whatever its files are called",
     }
 
-    path: str = means("path", "Path of the file, or of the folder with a slash at its end.")
+    path: str = means("path", "Path of the file, or of a folder (ending with a slash).")
     view_range: tuple[int, ...] | None = means(
-        "first_line", "The first and the last line wanted, from 1; -1 is the end.", default=None
+        "first_line", "First and last line to view, from 1; -1 is the end of the file.", default=None
     )
     forceReadLargeFiles: bool | None = native_only("how large a file may be is the client's to know")  # noqa: N815
 
@@ -174,7 +174,7 @@ _CREATED = (
 
 
 class Create(Spelling[op.WriteFile]):
-    """Create a file; an existing one is never replaced."""
+    """Create a new file. Fails if the file exists."""
 
     native_name = "create"
     families = EDITING
@@ -251,7 +251,7 @@ class Edit(Spelling[op.EditFile]):
 
     path: str = means("path", "Path of the file.")
     old_str: str | None = means("edits", "The exact text to replace.", default=None)
-    new_str: str | None = means(None, "The text to put in its place; none takes it out.", default=None)
+    new_str: str | None = means(None, "The text to put in its place; omit it to delete the old text.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         if self.old_str is None:

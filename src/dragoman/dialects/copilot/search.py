@@ -69,7 +69,7 @@ def _in_lines(lines: Sequence[str]) -> tuple[out.Match, ...] | None:
 
 
 class Grep(Spelling[op.SearchText]):
-    """Search file contents with a regular expression; the files that match are given unless lines are asked for."""
+    """Search file contents with a regular expression. Returns matching files unless `output_mode` asks for lines."""
 
     native_name = "grep"
     families = EDITING
@@ -83,17 +83,17 @@ class Grep(Spelling[op.SearchText]):
     # Models also use the older name, and 1.0.74 still accepted it.
     path: Paths = means("path", "The folder or file to search in.", default=None, until="0.0.420")
     output_mode: Literal["content", "files_with_matches", "count"] | None = means(
-        "mode", "What is wanted: lines, files, or counts.", default=None
+        "mode", "What to return: lines, files or counts.", default=None
     )
     glob: str | None = means("include", "Only files that match this glob.", default=None)
     type: str | None = means("file_type", "Only files of this type, e.g. `py`.", default=None)
-    insensitive: bool | None = means("case_sensitive", "Whether case is ignored.", default=None, name="-i")
+    insensitive: bool | None = means("case_sensitive", "Case-insensitive search.", default=None, name="-i")
     after: float | None = means("after", "Lines to show after each match.", default=None, name="-A")
     before: float | None = means("before", "Lines to show before each match.", default=None, name="-B")
     around: float | None = means(None, "Lines to show before and after each match.", default=None, name="-C")
-    numbers: bool | None = means("line_numbers", "Show the numbers of lines.", default=None, name="-n")
+    numbers: bool | None = means("line_numbers", "Show line numbers.", default=None, name="-n")
     head_limit: float | None = means("limit", "Maximum number of results.", default=None)
-    multiline: bool | None = means("multiline", "Let a match span lines.", default=None)
+    multiline: bool | None = means("multiline", "Let matches span lines.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         around = whole_number(self.around)
@@ -158,7 +158,7 @@ class Grep(Spelling[op.SearchText]):
 
 
 class Rg(Grep):
-    """Search file contents with a regular expression; the files that match are given unless lines are asked for."""
+    """Search file contents with a regular expression. Returns matching files unless `output_mode` asks for lines."""
 
     native_name = "rg"
     families = PATCHING

@@ -17,7 +17,7 @@ from .offered import NOT_OFFERED
 
 
 class WebFetch(Spelling[op.FetchPage]):
-    """Fetch a page."""
+    """Fetch a web page."""
 
     native_name = "web_fetch"
     read_only = NOT_OFFERED

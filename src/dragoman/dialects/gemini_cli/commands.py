@@ -211,13 +211,13 @@ class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
     }
 
     command: str = means("command", "The command line.")
-    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
+    description: str | None = means("purpose", "What the command does, for the user to read.", default=None)
     dir_path: str | None = means(
-        "cwd", "The folder to run it in.", default=None, since="0.19", was=was("0.1.15", name="directory")
+        "cwd", "The folder to run the command in.", default=None, since="0.19", was=was("0.1.15", name="directory")
     )
-    is_background: bool = means("background", "Leave it running in the background.", default=False, since="0.34")
+    is_background: bool = means("background", "Run the command in the background.", default=False, since="0.34")
     delay_ms: int | None = means(
-        "wait_ms", "Milliseconds to watch a background command for.", default=None, since="0.53"
+        "wait_ms", "Milliseconds to wait for output of a background command.", default=None, since="0.53"
     )
 
 
@@ -234,7 +234,7 @@ _SHOWN: dict[str, Any] = {
 
 
 class ReadBackgroundOutput(Spelling[op.ReadOutput]):
-    """Read the last lines a background command has written."""
+    """Read the last lines of output of a background command."""
 
     native_name = "read_background_output"
     since = "0.53"
@@ -245,7 +245,7 @@ class ReadBackgroundOutput(Spelling[op.ReadOutput]):
     }
 
     pid: int = means("job", "The process id of the background command.", convert=TEXT_OF_NUMBER)
-    lines: int | None = means("lines", "How many of the last lines.", default=None, schema={"minimum": 1})
+    lines: int | None = means("lines", "Number of lines to return, from the end.", default=None, schema={"minimum": 1})
     delay_ms: int | None = means("wait_ms", "Milliseconds to wait before reading.", default=None)
     wait_for_previous: bool | None = native_only(WAIT)
 

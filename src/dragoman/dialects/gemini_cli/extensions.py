@@ -36,7 +36,7 @@ class ListMcpResources(Spelling[op.ListMcpResources]):
     native_name = "list_mcp_resources"
     since = "0.53"
 
-    serverName: str | None = means("server", "Only this server's.", default=None)  # noqa: N815 - the native name
+    serverName: str | None = means("server", "List only the resources of this server.", default=None)  # noqa: N815 - the native name
     wait_for_previous: bool | None = native_only(WAIT)
 
     results = one_of(
@@ -61,7 +61,7 @@ class ReadMcpResource(Spelling[op.ReadMcpResource]):
     since = "0.53"
     unsaid = {"server": "a resource is found by its URI"}
 
-    uri: str = means("uri", "The resource's URI.")
+    uri: str = means("uri", "URI of the resource.")
     wait_for_previous: bool | None = native_only(WAIT)
 
     results = one_of(
@@ -82,4 +82,4 @@ class ActivateSkill(Spelling[op.UseSkill]):
     native_name = "activate_skill"
     since = "0.24"
 
-    name: str = means("name", "The skill's name.")
+    name: str = means("name", "Name of the skill.")

@@ -72,7 +72,7 @@ class ReadFile(Spelling[op.ReadFile]):
         "first_line", "Number of lines to skip.", default=None, until="0.24", convert=whole(FROM_ZERO)
     )
     limit: float | None = means(
-        "last_line", "How many lines to read.", default=None, until="0.24", convert=whole(LINE_COUNT)
+        "last_line", "Number of lines to read.", default=None, until="0.24", convert=whole(LINE_COUNT)
     )
 
     tells: ClassVar[Tells] = {out.FileOutcome: ("text", "first_line")}
@@ -122,11 +122,13 @@ class ListDirectory(Spelling[op.ListDirectory]):
     unsaid = LISTING_UNSAID
 
     dir_path: str = means("path", "The folder to list.", since="0.19", was=was("0.1.15", name="path"))
-    ignore: tuple[str, ...] | None = means(
-        "ignore", "Glob patterns of names to leave out.", default=None, convert=TUPLE
-    )
+    ignore: tuple[str, ...] | None = means("ignore", "Glob patterns of names to exclude.", default=None, convert=TUPLE)
     file_filtering_options: FilterOptions | None = means(
-        "respect_ignore", "Whether ignore files count.", default=None, convert=FILTER_OPTIONS, without=IGNORE_FILES
+        "respect_ignore",
+        "Whether to respect ignore files such as .gitignore.",
+        default=None,
+        convert=FILTER_OPTIONS,
+        without=IGNORE_FILES,
     )
 
     results = one_of(EMPTY_FOLDER, listed("Directory listing for {path}:\n", "", SIZED_FILE, FILE), back=none_ignored)

@@ -14,7 +14,7 @@ from dragoman.model import operations as op, outcomes as out
 
 
 class Todo(msgspec.Struct, frozen=True):
-    """One thing to do."""
+    """One item of the to-do list."""
 
     description: str
     status: Literal["pending", "in_progress", "completed", "cancelled", "blocked"]
@@ -47,7 +47,7 @@ PLANS = one_of(
 
 
 class WriteTodos(Spelling[op.UpdatePlan]):
-    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
+    """Update the to-do list. Send the whole list each time; at most one item may be in progress."""
 
     native_name = "write_todos"
     results = PLANS
@@ -65,7 +65,7 @@ class WriteTodos(Spelling[op.UpdatePlan]):
 
 
 class WriteTodosAtFirst(Spelling[op.UpdatePlan]):
-    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
+    """Update the to-do list. Send the whole list each time; at most one item may be in progress."""
 
     native_name = "write_todos"
     results = PLANS

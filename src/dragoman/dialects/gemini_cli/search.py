@@ -31,8 +31,10 @@ class Glob(Spelling[op.FindFiles]):
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
     dir_path: str = means("path", "The folder to look in.", default=".", since="0.19", was=was("0.1.15", name="path"))
-    case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None)
-    respect_git_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
+    case_sensitive: bool | None = means("case_sensitive", "Case-sensitive search.", default=None)
+    respect_git_ignore: bool | None = means(
+        "respect_ignore", "Leave out files that are ignored, for example by .gitignore.", default=None
+    )
     respect_gemini_ignore: bool | None = native_only(FILTERS, since="0.19")
 
     results = one_of(
@@ -112,9 +114,11 @@ class GrepSearch(Spelling[op.SearchText]):
     dir_path: str = means("path", "The folder or file to search in.", default=".")
     include_pattern: str | None = means("include", "Only files that match this glob.", default=None)
     exclude_pattern: str | None = native_only("it is a regular expression that drops matching lines")
-    names_only: bool = means("mode", "Give only the names of the files that match.", default=False)
-    case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None, since="0.53")
-    fixed_strings: bool = means("literal", "Take the pattern as plain text.", default=False, since="0.53")
+    names_only: bool = means("mode", "Return only the names of the files that match.", default=False)
+    case_sensitive: bool | None = means("case_sensitive", "Case-sensitive search.", default=None, since="0.53")
+    fixed_strings: bool = means(
+        "literal", "Treat the pattern as plain text, not as a regular expression.", default=False, since="0.53"
+    )
     context: int | None = means(
         None, "Lines to show before and after each match.", default=None, since="0.53", schema={"minimum": 0}
     )
@@ -126,10 +130,10 @@ class GrepSearch(Spelling[op.SearchText]):
     )
     no_ignore: bool | None = means("respect_ignore", "Search ignored files too.", default=None, since="0.53")
     max_matches_per_file: int | None = means(
-        "limit_per_file", "At most so many matches per file.", default=None, schema={"minimum": 1}
+        "limit_per_file", "Maximum number of matches per file.", default=None, schema={"minimum": 1}
     )
     total_max_matches: int | None = means(
-        "limit", "At most so many matches in all.", default=None, schema={"minimum": 1}
+        "limit", "Maximum number of matches in total.", default=None, schema={"minimum": 1}
     )
 
     def to_operations(self) -> tuple[op.Operation, ...]:

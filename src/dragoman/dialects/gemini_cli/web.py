@@ -30,7 +30,7 @@ def _pages_read(text: str, _asked: op.SearchWeb) -> out.PagesOutcome | None:
 
 
 class GoogleWebSearch(Spelling[op.SearchWeb]):
-    """Search the web with Google; an answer with its sources comes back."""
+    """Search the web with Google. Returns an answer with its sources."""
 
     native_name = "google_web_search"
     unsaid = {

@@ -75,8 +75,10 @@ class Agent(Spelling[op.SpawnAgent]):
     prompt: str = means("prompt", "The whole task: the agent sees nothing else.")
     description: str = means("description", "The task in a few words.", convert=EMPTY_IS_UNSAID)
     subagent_type: str | None = means("agent", "The agent's type.", default=None)
-    resume: str | None = means("continues", "The id of an earlier agent to continue.", default=None)
-    run_in_background: bool | None = means("background", "Do not wait for its answer.", default=None)
+    resume: str | None = means("continues", "Id of an earlier agent to continue.", default=None)
+    run_in_background: bool | None = means(
+        "background", "Run the agent in the background; do not wait for its answer.", default=None
+    )
 
 
 _SWARM = re.compile(r'<subagent agent_id="([^"]*)"[^>]*? outcome="([^"]*)">(.*?)</subagent>', re.DOTALL)
@@ -143,7 +145,7 @@ class WaitFor(Spelling[op.WaitForAgent]):
     }
 
     timeout: int = means("timeout_ms", "Seconds to wait, at most 600.")
-    task_id: str | None = means("agents", "The task to wait for; any, if not given.", default=None)
+    task_id: str | None = means("agents", "Id of the task to wait for; any task if omitted.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return (op.WaitForAgent(() if self.task_id is None else (self.task_id,), self.timeout * 1000),)
@@ -166,7 +168,7 @@ class WaitFor(Spelling[op.WaitForAgent]):
 
 
 class Todo(msgspec.Struct, frozen=True):
-    """One thing to do."""
+    """One item of the to-do list."""
 
     title: str
     status: Literal["pending", "in_progress", "done"]
@@ -212,7 +214,7 @@ PLANS = one_of(by_hand(out.PlanOutcome, _plan_written, _plan_read, nearly={"item
 
 
 class TodoList(Spelling[op.UpdatePlan | op.ReadPlan]):
-    """Keep the list of things to do: the whole list each time; without `todos` the list is read."""
+    """Update the to-do list by sending the whole list, or read it by leaving out `todos`."""
 
     native_name = "TodoList"
     results = PLANS
@@ -261,12 +263,12 @@ class AskUserQuestion(Spelling[op.AskUser]):
 
 
 class FetchURL(Spelling[op.FetchPage]):
-    """Fetch a page."""
+    """Fetch a web page."""
 
     native_name = "FetchURL"
     unsaid = {"format": "the text of the page comes back"}
 
-    url: str = means("url", "The page.")
+    url: str = means("url", "URL of the page.")
 
 
 class Skill(Spelling[op.UseSkill]):
@@ -274,5 +276,5 @@ class Skill(Spelling[op.UseSkill]):
 
     native_name = "Skill"
 
-    skill: str = means("name", "The skill.")
-    args: str | None = means("arguments", "What it is given.", default=None)
+    skill: str = means("name", "Name of the skill.")
+    args: str | None = means("arguments", "Arguments of the skill.", default=None)

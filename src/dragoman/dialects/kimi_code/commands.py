@@ -99,10 +99,10 @@ class Bash(Spelling[op.RunCommand]):
     unsaid = {"wait_ms": "a background command is left at once", "job": "the client names background commands"}
 
     command: str = means("command", "The command line.")
-    cwd: str | None = means("cwd", "The folder to run it in.", default=None)
-    timeout: int | None = means("timeout_ms", "Seconds it may take; default 60.", default=None, convert=WHOLE_SECONDS)
-    description: str | None = means("purpose", "What it does, in a few words.", default=None)
-    run_in_background: bool = means("background", "Leave it running.", default=False)
+    cwd: str | None = means("cwd", "The folder to run the command in.", default=None)
+    timeout: int | None = means("timeout_ms", "Timeout in seconds; default 60.", default=None, convert=WHOLE_SECONDS)
+    description: str | None = means("purpose", "What the command does, in a few words.", default=None)
+    run_in_background: bool = means("background", "Run the command in the background.", default=False)
     disable_timeout: bool | None = native_only("a background command ends when it is done or stopped")
 
 
@@ -150,7 +150,7 @@ class TaskOutput(Spelling[op.ReadOutput]):
     native_name = "TaskOutput"
     unsaid = {"block": "it never waits"}
 
-    task_id: str = means("job", "The task's id.")
+    task_id: str = means("job", "Id of the task.")
 
     results = TASKS
 
@@ -160,7 +160,7 @@ class TaskStop(Spelling[op.StopCommand]):
 
     native_name = "TaskStop"
 
-    task_id: str = means("job", "The task's id.")
+    task_id: str = means("job", "Id of the task.")
     reason: str | None = native_only("why it is stopped is not kept")
 
     results = TASKS

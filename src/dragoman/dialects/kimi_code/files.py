@@ -51,7 +51,7 @@ def _lines_read(text: str, asked: op.ReadFile) -> out.FileOutcome | None:
 
 
 class Read(Spelling[op.ReadFile]):
-    """Read a text file, or `n_lines` of its lines from line `line_offset`."""
+    """Read a text file, or `n_lines` lines of it from line `line_offset`."""
 
     native_name = "Read"
 
@@ -59,7 +59,7 @@ class Read(Spelling[op.ReadFile]):
     line_offset: int | None = means(
         "first_line", "First line to read, from 1.", default=None, convert=Conversion(_forward, _forward)
     )
-    n_lines: int | None = means("last_line", "How many lines to read.", default=None, convert=LINE_COUNT)
+    n_lines: int | None = means("last_line", "Number of lines to read.", default=None, convert=LINE_COUNT)
     column_offset: int | None = native_only("parts of a line are not read by themselves")
     max_chars: int | None = native_only("how much text the client gives at once is its own affair")
 
@@ -110,7 +110,7 @@ class ReadMediaFile(Spelling[op.ViewImage]):
     results = one_of(picture('<image path="{asked.path}">'))
 
     path: str = means("path", "Path of the image.")
-    region: Region | None = means("region", "Only this rectangle, in pixels.", default=None, convert=REGION)
+    region: Region | None = means("region", "Rectangle to view, in pixels.", default=None, convert=REGION)
     full_resolution: bool | None = native_only("how far an image is scaled down is the client's own affair")
 
 
@@ -263,7 +263,7 @@ class Grep(Spelling[op.SearchText]):
     lines_around: int | None = means(None, "Lines to show before and after each match.", default=None, name="-C")
     head_limit: int | None = means("limit", "Maximum number of results.", default=None)
     offset: int | None = means("offset", "Number of results to skip.", default=None)
-    multiline: bool = means("multiline", "Let a match go over several lines.", default=False)
+    multiline: bool = means("multiline", "Let matches span lines.", default=False)
     include_ignored: bool | None = means("respect_ignore", "Search ignored files too.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:

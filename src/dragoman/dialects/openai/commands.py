@@ -199,7 +199,7 @@ class LocalShell(Spelling[op.RunCommand]):
     type: str = native_only("there is one kind of action only", default=None)
     command: tuple[str, ...] = means("command", "The program and its arguments.")
     timeout_ms: int | None = means("timeout_ms", "How long it may take, in milliseconds.", default=None)
-    working_directory: str | None = means("cwd", "Folder to run it in.", default=None)
+    working_directory: str | None = means("cwd", "Folder to run the command in.", default=None)
     env: dict[str, str] | None = means(None, "Variables to set for it.", default=None)
     user: str | None = native_only("commands run as the user who runs this")
 

@@ -28,7 +28,7 @@ from dragoman.model import operations as op, outcomes as out
 
 
 class Todo(msgspec.Struct, frozen=True):
-    """One thing to do."""
+    """One item of the to-do list."""
 
     content: str
     status: str
@@ -72,7 +72,7 @@ PLANS = one_of(
 
 
 class TodoWrite(Spelling[op.UpdatePlan]):
-    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
+    """Update the to-do list. Send the whole list each time; at most one item may be in progress."""
 
     native_name = "todowrite"
     results = PLANS
@@ -144,7 +144,7 @@ class Task(AgentTask):
 
     task_id: str | None = means(
         "continues",
-        "An earlier task to continue.",
+        "Id of an earlier task to continue.",
         default=None,
         since="1.1.53",
         was=was("1.1.11", name="session_id", description="An earlier session to continue."),

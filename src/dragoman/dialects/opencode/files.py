@@ -212,16 +212,16 @@ def _from_read(operation: op.ReadFile | op.ListDirectory) -> tuple[str, int | No
 
 
 class Read(ReadingFiles, Spelling[op.ReadFile | op.ListDirectory]):
-    """Read a file, or `limit` of its lines from line `offset`; a folder is listed, an image comes back as it is."""
+    """Read a file, or `limit` lines of it from line `offset`. A folder is listed, and an image is shown."""
 
     native_name = "read"
     since = "1.18.4"
     unsaid = READ_UNSAID
     approximated = READ_NEARLY
 
-    filePath: str = means("path", "Path of the file, or of the folder with a slash at its end.")  # noqa: N815 - native
+    filePath: str = means("path", "Path of the file, or of a folder (ending with a slash).")  # noqa: N815 - native
     offset: int | None = means("first_line", "First line to read, from 1.", default=None, schema={"minimum": 0})
-    limit: int | None = means("last_line", "How many lines or entries to read.", default=None, schema={"minimum": 0})
+    limit: int | None = means("last_line", "Number of lines or entries to read.", default=None, schema={"minimum": 0})
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         return _to_read(self.filePath, self.offset, self.limit)
@@ -242,9 +242,9 @@ class ReadFromZero(ReadingFiles, Spelling[op.ReadFile | op.ListDirectory]):
     unsaid = READ_UNSAID
     approximated = READ_NEARLY
 
-    filePath: str = means("path", "Path of the file, or of the folder with a slash at its end.")  # noqa: N815 - native
+    filePath: str = means("path", "Path of the file, or of a folder (ending with a slash).")  # noqa: N815 - native
     offset: float | None = means("first_line", "Number of lines to skip.", default=None)
-    limit: float | None = means("last_line", "How many lines or entries to read.", default=None)
+    limit: float | None = means("last_line", "Number of lines or entries to read.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         start = whole_number(self.offset)

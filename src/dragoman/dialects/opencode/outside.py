@@ -31,21 +31,21 @@ PAGES = one_of(
 
 
 class WebFetch(Spelling[op.FetchPage]):
-    """Fetch a page of the web."""
+    """Fetch a web page."""
 
     native_name = "webfetch"
     results = PAGES
     described_until = {"1.1.53": "Fetch a page of the web in one of three forms."}
 
-    url: str = means("url", "The page's address.")
+    url: str = means("url", "URL of the page.")
     format: Literal["text", "markdown", "html"] | None = means(
         "format",
-        "The form wanted.",
+        "Format of the result.",
         default=None,
         since="1.18.4",
         was=was("1.1.53", type=Literal["text", "markdown", "html"], default=REQUIRED),
     )
-    timeout: float | None = means("timeout_ms", "Seconds it may take.", default=None, convert=SECONDS)
+    timeout: float | None = means("timeout_ms", "Timeout in seconds.", default=None, convert=SECONDS)
 
 
 class WebSearch(Spelling[op.SearchWeb]):
@@ -122,7 +122,7 @@ class UseSkill(Spelling[op.UseSkill]):
 
     native_name = "skill"
 
-    name: str = means("name", "The skill's name.")
+    name: str = means("name", "Name of the skill.")
 
 
 def _listed(asked: op.ListMcpResources, outcome: out.ResourcesOutcome) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class ListMcpResources(Spelling[op.ListMcpResources]):
     since = "1.18.4"
     always = {"templates": False}
 
-    server: str | None = means("server", "Only this server's.", default=None)
+    server: str | None = means("server", "List only the resources of this server.", default=None)
 
 
 class ListMcpResourceTemplates(Spelling[op.ListMcpResources]):
@@ -162,7 +162,7 @@ class ListMcpResourceTemplates(Spelling[op.ListMcpResources]):
     since = "1.18.4"
     always = {"templates": True}
 
-    server: str | None = means("server", "Only this server's.", default=None)
+    server: str | None = means("server", "List only the resources of this server.", default=None)
 
 
 class ReadMcpResource(Spelling[op.ReadMcpResource]):
@@ -171,8 +171,8 @@ class ReadMcpResource(Spelling[op.ReadMcpResource]):
     native_name = "read_mcp_resource"
     since = "1.18.4"
 
-    server: str = means("server", "The server.")
-    uri: str = means("uri", "The resource's URI.")
+    server: str = means("server", "Name of the MCP server.")
+    uri: str = means("uri", "URI of the resource.")
 
     results = one_of(
         single(

@@ -155,7 +155,7 @@ COMMANDS = one_of(
 
 
 class Bash(Spelling[op.RunCommand]):
-    """Run a command line in a shell; both output streams come back as one."""
+    """Run a command line in a shell. Returns standard output and standard error together."""
 
     native_name = "bash"
     results = COMMANDS
@@ -163,12 +163,14 @@ class Bash(Spelling[op.RunCommand]):
     approximated = {"purpose": "a description is required, so an empty one says nothing"}
 
     command: str = means("command", "The command line.")
-    description: str = means("purpose", "What it does, in a few words.", convert=EMPTY_IS_UNSAID, until="1.1.53")
+    description: str = means(
+        "purpose", "What the command does, in a few words.", convert=EMPTY_IS_UNSAID, until="1.1.53"
+    )
     timeout: int | None = means(
         "timeout_ms",
-        "Milliseconds it may take.",
+        "Timeout in milliseconds.",
         default=None,
         since="1.18.4",
         was=was("1.1.53", type=float | None, convert=WHOLE),
     )
-    workdir: str | None = means("cwd", "The folder to run it in.", default=None)
+    workdir: str | None = means("cwd", "The folder to run the command in.", default=None)

@@ -129,19 +129,23 @@ class Agent(Spelling[op.SpawnAgent]):
     )
     fork_turns: Any = means(
         "history",
-        "How much of this conversation it is given: `all`, or the last so many turns.",
+        "How much of this conversation the agent gets: `all`, or a number of recent turns.",
         default=None,
         since="0.24",
         convert=TURNS,
         schema={"oneOf": [{"type": "string", "enum": ["all"]}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]},
     )
-    fork_tools: tuple[str, ...] | None = means("tools", "Names of the tools it may use.", default=None, since="0.24")
-    fork_profile: str | None = native_only("a profile is kept in the client's settings", since="0.24")
-    run_in_background: bool | None = means("background", "Do not wait for it.", default=None)
-    isolation: Literal["worktree"] | None = means(
-        "isolation", "Give it a copy of the files to itself.", default=None, since="0.24", convert=among("worktree")
+    fork_tools: tuple[str, ...] | None = means(
+        "tools", "Names of the tools the agent may use.", default=None, since="0.24"
     )
-    working_dir: str | None = means("cwd", "The folder it works in.", default=None, since="0.24")
+    fork_profile: str | None = native_only("a profile is kept in the client's settings", since="0.24")
+    run_in_background: bool | None = means(
+        "background", "Run the agent in the background; do not wait for its result.", default=None
+    )
+    isolation: Literal["worktree"] | None = means(
+        "isolation", "Give the agent its own copy of the files.", default=None, since="0.24", convert=among("worktree")
+    )
+    working_dir: str | None = means("cwd", "Folder the agent works in.", default=None, since="0.24")
 
 
 class Task(Spelling[op.SpawnAgent]):
@@ -174,9 +178,9 @@ class CreateSubSession(Spelling[op.SpawnAgent]):
     native_name = "create_sub_session"
     read_only = "only a client that runs as a service has sessions to spare, and none was captured"
 
-    prompt: str = means("prompt", "The task.")
+    prompt: str = means("prompt", "Description of the task.")
     completion: Literal["sent", "first-turn"] | None = means("background", "What to wait for.", default=None)
-    model: str | None = means("model", "Which model it runs on.", default=None)
+    model: str | None = means("model", "Model the agent uses.", default=None)
     name: str | None = means("name", "What to call it.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
@@ -185,14 +189,14 @@ class CreateSubSession(Spelling[op.SpawnAgent]):
 
 
 class SendMessage(Spelling[op.MessageAgent]):
-    """Send a message to another agent: one that was started, by its task's id, or one of a team, by its name."""
+    """Send a message to another agent: to a running one by the id of its task, or to a member of a team by name."""
 
     native_name = "send_message"
     since = "0.24"
     unsaid = MESSAGE_UNSAID
 
-    to: str | None = means("to", "The name of one of the team.", default=None)
-    task_id: str | None = means(None, "The id of an agent's task.", default=None)
+    to: str | None = means("to", "Name of the team member.", default=None)
+    task_id: str | None = means(None, "Id of the agent's task.", default=None)
     message: str = means("message", "The message.", schema={"minLength": 1})
     summary: str | None = means("summary", "The message in a few words.", default=None)
     type: Any = native_only("plans and shutdowns of a team are the client's own (0.21.2, 0.23.3)", until="0.23")

@@ -160,21 +160,21 @@ class RunShellCommand(RunningCommands, Spelling[op.RunCommand]):
     command: str = means("command", "The command line.")
     is_background: bool = means(
         "background",
-        "Leave it running in the background.",
+        "Run the command in the background.",
         default=False,
         since="0.12",
         was=was("0.7", default=REQUIRED),
     )
     timeout: int | None = means(
         "timeout_ms",
-        "Milliseconds it may take.",
+        "Timeout in milliseconds.",
         default=None,
         since="0.24",
         schema={"minimum": 1, "maximum": 600000},
         was=was("0.15", since="0.7", type=float | None, convert=WHOLE, schema=None),
     )
-    description: str | None = means("purpose", "What it does, for the user to read.", default=None)
-    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+    description: str | None = means("purpose", "What the command does, for the user to read.", default=None)
+    directory: str | None = means("cwd", "The folder to run the command in.", default=None)
 
 
 _NUMBER = was("0.15", type=float | None, convert=WHOLE)
@@ -197,7 +197,7 @@ class Monitor(Spelling[op.WatchCommand]):
         since="0.24",
         was=_NUMBER,
     )
-    directory: str | None = means("cwd", "The folder to run it in.", default=None)
+    directory: str | None = means("cwd", "The folder to run the command in.", default=None)
 
     results = one_of(
         words(
@@ -217,6 +217,6 @@ class TaskStop(Spelling[op.StopCommand]):
     native_name = "task_stop"
     since = "0.15"
 
-    task_id: str = means("job", "Its id.")
+    task_id: str = means("job", "Id of the command or agent.")
 
     results = one_of(done("Done.", "Cancellation requested"))

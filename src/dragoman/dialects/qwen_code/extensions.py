@@ -13,8 +13,8 @@ class UseSkill(Spelling[op.UseSkill]):
     native_name = "skill"
     since = "0.12"
 
-    skill: str = means("name", "The skill's name.")
-    args: str | None = means("arguments", "What the skill is given.", default=None, since="0.24")
+    skill: str = means("name", "Name of the skill.")
+    args: str | None = means("arguments", "Arguments of the skill.", default=None, since="0.24")
 
 
 _NAME = skipped(lambda asked: f"{asked.server}:{asked.uri}", r"[^\n]*?")
@@ -26,8 +26,8 @@ class ReadMcpResource(Spelling[op.ReadMcpResource]):
     native_name = "read_mcp_resource"
     since = "0.24"
 
-    server_name: str = means("server", "The server.")
-    uri: str = means("uri", "The resource's URI.")
+    server_name: str = means("server", "Name of the MCP server.")
+    uri: str = means("uri", "URI of the resource.")
 
     results = one_of(
         single(

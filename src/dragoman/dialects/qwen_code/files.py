@@ -54,7 +54,7 @@ class ReadFile(Spelling[op.ReadFile]):
     )
     limit: int | None = means(
         "last_line",
-        "How many lines to read.",
+        "Number of lines to read.",
         default=None,
         since="0.24",
         convert=LINE_COUNT,
@@ -94,11 +94,13 @@ class ListDirectory(Spelling[op.ListDirectory]):
     unsaid = LISTING_UNSAID
 
     path: str = means("path", "The folder to list.")
-    ignore: tuple[str, ...] | None = means(
-        "ignore", "Glob patterns of names to leave out.", default=None, convert=TUPLE
-    )
+    ignore: tuple[str, ...] | None = means("ignore", "Glob patterns of names to exclude.", default=None, convert=TUPLE)
     file_filtering_options: FilterOptions | None = means(
-        "respect_ignore", "Whether ignore files count.", default=None, convert=FILTER_OPTIONS, without=IGNORE_FILES
+        "respect_ignore",
+        "Whether to respect ignore files such as .gitignore.",
+        default=None,
+        convert=FILTER_OPTIONS,
+        without=IGNORE_FILES,
     )
 
     results = one_of(
@@ -113,7 +115,7 @@ ZOOMED = (0, 0, 1000, 1000)
 
 
 class ZoomImage(Spelling[op.ViewImage]):
-    """Look closely at a part of an image, given by its corners from 0 to 1000."""
+    """Zoom in on a part of an image, given by its corners as coordinates from 0 to 1000."""
 
     native_name = "zoom_image"
     since = "0.24"
@@ -247,7 +249,9 @@ class NotebookEdit(Spelling[op.EditNotebook]):
     since = "0.24"
 
     notebook_path: str = means("path", "Absolute path of the notebook.")
-    cell_id: str | None = means("cell_id", "The cell; an inserted one comes after it, or first.", default=None)
+    cell_id: str | None = means(
+        "cell_id", "Id of the cell. A new cell is inserted after it, or at the beginning.", default=None
+    )
     new_source: str | None = means("source", "The cell's new source.", default=None)
     cell_type: Literal["code", "markdown"] | None = means("cell_type", "The cell's type.", default=None)
     edit_mode: Literal["replace", "insert", "delete"] = means("mode", "What to do.", default="replace")

@@ -15,7 +15,7 @@ from dragoman.model.json_text import json_text, read_json
 
 
 class Todo(msgspec.Struct, frozen=True):
-    """One thing to do."""
+    """One item of the to-do list."""
 
     id: str
     content: str
@@ -48,7 +48,7 @@ def _plan_read(text: str, _asked: op.Operation) -> out.PlanOutcome | None:
 
 
 class TodoWrite(Spelling[op.UpdatePlan]):
-    """Keep the list of things to do: the whole list each time, at most one of them in progress."""
+    """Update the to-do list. Send the whole list each time; at most one item may be in progress."""
 
     native_name = "todo_write"
     on_request = "the client has it off unless a setting turns it on"

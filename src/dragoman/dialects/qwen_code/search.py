@@ -68,8 +68,10 @@ class GlobFiltered(Spelling[op.FindFiles]):
 
     pattern: str = means("pattern", "The glob pattern, e.g. `src/**/*.ts`.")
     path: str = means("path", "The folder to look in.", default=".")
-    case_sensitive: bool | None = means("case_sensitive", "Whether case matters.", default=None)
-    respect_git_ignore: bool | None = means("respect_ignore", "Whether ignored files are left out.", default=None)
+    case_sensitive: bool | None = means("case_sensitive", "Case-sensitive search.", default=None)
+    respect_git_ignore: bool | None = means(
+        "respect_ignore", "Leave out files that are ignored, for example by .gitignore.", default=None
+    )
     respect_qwen_ignore: bool | None = native_only(FILTERS)
 
 
@@ -120,7 +122,7 @@ class GrepSearch(Spelling[op.SearchText]):
     path: str = means("path", "The folder or file to search in.", default=".")
     limit: int | None = means(
         "limit",
-        "At most so many matching lines.",
+        "Maximum number of matching lines.",
         default=None,
         since="0.24",
         schema={"minimum": 1},
@@ -139,7 +141,7 @@ class GrepSearchIncluding(Spelling[op.SearchText]):
     include: str | None = means("include", "Only files that match this glob.", default=None)
     path: str = means("path", "The folder to search in.", default=".")
     maxResults: float | None = means(  # noqa: N815 - the native name
-        "limit", "At most so many matching lines.", default=None, convert=WHOLE
+        "limit", "Maximum number of matching lines.", default=None, convert=WHOLE
     )
 
 
@@ -160,12 +162,12 @@ def _tools_read(text: str, _asked: op.SearchTools) -> out.ToolsOutcome | None:
 
 
 class ToolSearch(Spelling[op.SearchTools]):
-    """Look for tools that were not offered up front: by words, or by name with `select:`."""
+    """Search for tools that were not offered up front: by keywords, or by name with `select:`."""
 
     native_name = "tool_search"
     since = "0.15"
 
-    query: str = means("query", "Words, or `select:` and names with commas between them.", schema={"minLength": 1})
+    query: str = means("query", "Keywords, or `select:` followed by comma-separated names.", schema={"minLength": 1})
     max_results: int | None = means("limit", "Maximum number of results; default 5.", default=None)
 
     results = one_of(

@@ -38,14 +38,14 @@ FORMAT = Conversion(to=lambda form: None if form == "auto" else form, back=lambd
 
 
 class WebFetch(Spelling[op.FetchPage]):
-    """Fetch a page of the web and answer a question about it."""
+    """Fetch a web page and answer a question about it."""
 
     native_name = "web_fetch"
-    unhonoured = {"instructions": "Fetch a page of the web as readable text."}
+    unhonoured = {"instructions": "Fetch a web page as readable text."}
     unsaid = {"format": "a model reads the page and answers"}
     approximated = {"instructions": "a prompt is required, so an empty one says nothing"}
 
-    url: str = means("url", "The page's address.")
+    url: str = means("url", "URL of the page.")
     prompt: str = means(
         "instructions",
         "What to find out or do with the page; empty for the page itself.",
@@ -53,7 +53,7 @@ class WebFetch(Spelling[op.FetchPage]):
         unhonoured={"instructions": "Not used: the page itself is returned."},
     )
     format: Literal["auto", "markdown", "html", "text"] | None = means(
-        "format", "The form the page is read in.", default=None, since="0.15", convert=FORMAT, was=absent("0.12")
+        "format", "Format of the page.", default=None, since="0.15", convert=FORMAT, was=absent("0.12")
     )
 
     results = one_of(
