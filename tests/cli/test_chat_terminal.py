@@ -106,6 +106,33 @@ async def test_files_are_completed_and_added_to_a_message(user: User) -> None:
     assert base64.b64decode(source["data"]) == picture
 
 
+async def test_enter_sends_a_name_that_tab_completed_and_of_several_takes_the_one_chosen(user: User) -> None:
+    (user.here / "new.txt").write_text("new")
+    (user.here / "new.py").write_text("new = 1")
+
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("> ")
+        terminal.types("see @not")
+        terminal.shows(" notes.txt ")
+        terminal.types("\t")
+        terminal.shows("es.txt")
+        terminal.types("\r")
+        terminal.sees("Hello you.")
+        ready(terminal)
+        terminal.types("see @ne")
+        terminal.shows(" new.txt ")
+        terminal.types("\t\t\r")  # the second of two; Enter ends the choice
+        terminal.types(" too\r")
+        terminal.sees("It is done.")
+        ready(terminal)
+        terminal.types("/exit\r")
+
+    async with loopback(HELLO, DONE) as server:
+        await at_terminal(user, server, scene, "chat")
+    first, second = (last_said(heard)[0].partition("\n")[0] for heard in server.requests)
+    assert (first, second) == ("see @notes.txt", "see @new.txt too")
+
+
 async def test_undo_takes_back_exactly_the_last_turn_that_changed_files(user: User) -> None:
     (user.here / "notes.txt").write_bytes(b"tea\r\nbread\r\n")
     write = Turn("I write.", calls=(("c1", "Write", {"file_path": "new.txt", "content": "new"}),))

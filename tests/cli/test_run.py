@@ -13,12 +13,14 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
-from dragoman.cli.terminal.console import ExitCode
+from dragoman.cli.terminal import live
+from dragoman.cli.terminal.console import Console, ExitCode
 from dragoman.cli.terminal.live import bill
 from dragoman.engine import Exchange, ReplayEngine, RunResult
 from dragoman.engine.history import conversation_of
@@ -652,3 +654,18 @@ def test_the_bill_says_what_the_prompt_cache_saved_at_list_price() -> None:
     counts = ["22,000 tokens in (20,000 of them cached)", "200 out"]
     assert bill([one, one]) == [*counts, "$0.0150 ($0.0540 saved at list price by the prompt cache)"]
     assert bill([one, other]) == [*counts, "cost not known"]
+
+
+def test_the_last_line_does_not_count_what_the_user_took_to_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([100.0, 112.0])  # when the question is asked, and when it is answered
+    monkeypatch.setattr(live, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    view = live.Lines(Console())
+    with view.held():
+        pass
+    ended = RunResult("r", "completed", "", (), None, Usage(), 1)
+    view.ended(ended, 12.5)
+    view.ended(ended, 12.5)  # the next turn, without a question
+    first, second = capsys.readouterr().err.splitlines()
+    assert (first.rpartition(" · ")[2], second.rpartition(" · ")[2]) == ("0.5 s", "12.5 s")

@@ -95,6 +95,8 @@ class Lines:
         self._parts: dict[str, str] = {}
         """The line each running command has begun and not ended."""
         self._held: list[Line] | None = None
+        self._answering = 0.0
+        """Seconds that the user took to answer questions of this turn."""
         self.typing: TypeAhead | None = None
         self._incomplete: list[str] | None = None if stdout().isatty() else []
         """The text of an answer that is still coming, where it is not shown as it comes."""
@@ -210,10 +212,12 @@ class Lines:
         """While somebody else has the terminal, what there is to tell waits."""
         self.pause()
         self._held, self._last = [], None
+        began = time.monotonic()
         try:
             with nullcontext() if self.typing is None else self.typing.suspended():
                 yield
         finally:
+            self._answering += time.monotonic() - began
             waited, self._held = self._held, None
             for text, style in waited:
                 self._aside(text, style)
@@ -224,7 +228,9 @@ class Lines:
         self._seen.add(call.id)
 
     def ended(self, result: RunResult, seconds: float) -> None:
+        """The last line of a turn. `seconds` is by the clock; what the user took to answer is not counted."""
         self.pause()
+        seconds, self._answering = max(0.0, seconds - self._answering), 0.0
         rounds = f"{result.rounds} round{'s' * (result.rounds != 1)}"
         self._aside(self._wrapped(rounds, *bill([result]), f"{seconds:.1f} s"), "quiet")
 

@@ -147,6 +147,17 @@ def _keys() -> KeyBindings:
         else:
             buffer.validate_and_handle()
 
+    @keys.add("tab")
+    def _(event: Any) -> None:
+        buffer = event.current_buffer
+        shown = buffer.complete_state
+        if shown is None:
+            buffer.start_completion(insert_common_part=True)
+        elif len(shown.completions) == 1:
+            buffer.apply_completion(shown.completions[0])  # nothing is left to choose: Enter sends
+        else:
+            buffer.complete_next()
+
     @keys.add("escape", "enter")
     def _(event: Any) -> None:
         event.current_buffer.newline(copy_margin=False)
