@@ -6,7 +6,8 @@ A task counts as done when the run ended by itself, the files are as they should
 It prints one line for each task and, for each vocabulary, how many were done: of those of one call and of those of
 several. `--record FILE` appends each result to a file as JSON, and what the file already has is not run again, so a
 measurement that was interrupted continues. On a busy machine processor time says more than elapsed time: both are
-printed. `--first-token` measures the time to the first token twice: with the instructions about the tools in the
+printed. `--jobs N` makes N attempts at the same time, which takes about half the processor time; that of one attempt is
+then not known. `--first-token` measures the time to the first token twice: with the instructions about the tools in the
 model's memory, and with the whole prompt read anew.
 """
 
@@ -66,7 +67,8 @@ class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
     first: float = 0.0
     """Seconds until the first piece of a reply."""
     seconds: float = 0.0
-    processor: float = 0.0
+    processor: float | None = None
+    """`None` where several attempts were made at the same time."""
     calls: tuple[str, ...] = ()
     answer: str = ""
     date: str = ""
@@ -82,7 +84,8 @@ class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
         verdict = "done" if not self.wrong else f"FAILED ({self.wrong})"
         if self.claimed:
             verdict += f"; FALSE CLAIM ({self.claimed})"
-        spent = f"{self.first:5.1f} s to first {self.seconds:6.1f} s, processor {self.processor:5.1f} s"
+        spent = f"{self.first:5.1f} s to first {self.seconds:6.1f} s"
+        spent += "" if self.processor is None else f", processor {self.processor:5.1f} s"
         return f"{self.dialect:12} {self.task:18} {self.rounds} rounds {spent}  {verdict}"
 
 
@@ -186,7 +189,7 @@ async def attempted(
         0 if result is None else result.rounds,
         round(watch.first, 1),
         round(time.perf_counter() - began, 1),
-        round(time.process_time() - used, 1),
+        None if arguments.jobs > 1 else round(time.process_time() - used, 1),
         () if result is None else tuple(calls_of(result)),
         "" if result is None else result.text,
         datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -239,24 +242,28 @@ async def measured(arguments: argparse.Namespace) -> int:
     spoken = dialects(arguments, model)
     print(f"{arguments.model}, {engine.threads} threads, {len(chosen)} tasks, tools: {', '.join(OFFERED)}", flush=True)
     known = recorded(arguments.record)
-    attempts: list[Attempt] = []
-    # Task by task, so that an interrupted measurement compares the vocabularies by the same tasks.
-    for task in chosen:
-        for dialect in spoken:
-            key = (arguments.tasks, task.name, dialect, arguments.model, not arguments.no_guard, arguments.calls or 0)
-            before = known.get(key)
-            if before is not None:
-                attempts.append(before)
-                continue
+    # Twice as many conversations as attempts: what is read of one vocabulary stays in memory beside another's.
+    engine.conversations = 1 if arguments.jobs == 1 else 2 * arguments.jobs
+    room = asyncio.Semaphore(arguments.jobs)
+
+    async def one(task: Task, dialect: str) -> Attempt:
+        key = (arguments.tasks, task.name, dialect, arguments.model, not arguments.no_guard, arguments.calls or 0)
+        before = known.get(key)
+        if before is not None:
+            return before
+        async with room:
             attempt, result = await attempted(task, engine, model, dialect, arguments)
-            attempts.append(attempt)
-            print(attempt.line, flush=True)
-            if arguments.record is not None:
-                with arguments.record.open("ab") as file:
-                    file.write(msgspec.json.encode(attempt) + b"\n")
-            if arguments.verbose and result is not None:
-                said = [*thoughts_of(result), *attempt.calls]
-                print("".join(f"    {line}\n" for line in said) + f"    → {result.text!r}", flush=True)
+        print(attempt.line, flush=True)
+        if arguments.record is not None:
+            with arguments.record.open("ab") as file:
+                file.write(msgspec.json.encode(attempt) + b"\n")
+        if arguments.verbose and result is not None:
+            said = [*thoughts_of(result), *attempt.calls]
+            print("".join(f"    {line}\n" for line in said) + f"    → {result.text!r}", flush=True)
+        return attempt
+
+    # Task by task, so that an interrupted measurement compares the vocabularies by the same tasks.
+    attempts = await asyncio.gather(*(one(task, dialect) for task in chosen for dialect in spoken))
     waits = (
         {kept: await first_token(engine, model, arguments, kept=kept) for kept in (False, True)}
         if arguments.first_token
@@ -277,9 +284,10 @@ def summarise(dialect: str, attempts: Sequence[Attempt]) -> None:
 
     single, several = ([attempt for attempt in attempts if attempt.several is side] for side in (False, True))
     false_claims = sum(bool(attempt.claimed) for attempt in attempts)
+    spent = [one.processor for one in attempts if one.processor is not None]
     print(
         f"{dialect}: one call {done(single)}, several calls {done(several)}, all {done(attempts)}; "
-        f"false claims: {false_claims}; processor time {median(one.processor for one in attempts):.0f} s (median)"
+        f"false claims: {false_claims}" + (f"; processor time {median(spent):.0f} s (median)" if spent else "")
     )
 
 
@@ -291,6 +299,7 @@ def main() -> int:
     parser.add_argument("--no-guard", action="store_true", help="believe the model when it calls a task done")
     parser.add_argument("--tasks", choices=[*SETS], default="fixed", help="held: those that nothing was tuned on")
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="attempts at the same time")
     parser.add_argument("--only", default="", help="names of tasks, separated by commas, in the order they are run")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep the results, and do not repeat what it has")
     parser.add_argument("--first-token", action="store_true", help="measure the time to the first token too")
