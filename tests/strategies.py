@@ -13,6 +13,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from dragoman import model
+from dragoman.model import file_operations
 
 # Lone surrogates are no text of JSON; integers beyond 64 bits come back as floats from a JSON reader.
 TEXT = st.text(max_size=12)
@@ -89,7 +90,15 @@ _DEFAULT = object()
 def structs() -> dict[str, type[msgspec.Struct]]:
     """Every struct of the model that can be an instance: what its modules define, roots left out."""
     found: dict[str, type[msgspec.Struct]] = {}
-    for module in (model.operations, model.outcomes, model.calls, model.conversation, model.request, model.events):
+    for module in (
+        file_operations,
+        model.operations,
+        model.outcomes,
+        model.calls,
+        model.conversation,
+        model.request,
+        model.events,
+    ):
         for name, value in vars(module).items():
             if isinstance(value, type) and issubclass(value, msgspec.Struct) and value.__module__ == module.__name__:
                 found[name] = value

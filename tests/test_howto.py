@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from tests.repository.test_module_size import MOST_LINES
+
 ROOT = Path(__file__).parent.parent
 REGISTRY = "src/dragoman/registry.py"
 
@@ -212,8 +214,13 @@ def test_the_command_of_the_page_is_listed_and_answers(checkout: Checkout) -> No
 
 def test_an_operation_with_its_tool_is_two_files_and_the_dialects_that_say_it(checkout: Checkout) -> None:
     operation, spoken = checkout.touched["add-an-operation"]
-    assert [*operation] == ["src/dragoman/model/operations.py", "src/dragoman/tools/checksums.py"]
+    assert [*operation] == ["src/dragoman/model/file_operations.py", "src/dragoman/tools/checksums.py"]
     assert [*spoken] == ["src/dragoman/dialects/acme.py"]
+
+
+def test_no_module_grows_too_long_by_what_the_pages_add(checkout: Checkout) -> None:
+    lengths = {path: path.read_text().count("\n") for path in (checkout.root / "src").rglob("*.py")}
+    assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
 @pytest.mark.slow

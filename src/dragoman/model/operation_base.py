@@ -12,6 +12,9 @@ import msgspec
 
 from .base import Tagged
 
+WITH_SHELL = "it is done with a shell command"
+"""Why many vocabularies have no tool for something."""
+
 
 class Kind(enum.StrEnum):
     """What an operation does to the world: approvals, policies and statistics group by it."""
