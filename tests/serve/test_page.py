@@ -17,7 +17,9 @@ import pytest
 
 from dragoman.logs import Filter, Index, Places, Query, statistics
 from dragoman.logs.corpus import CorpusQuery, Labels, built, place_of, planned
+from dragoman.logs.export import anchor
 from dragoman.model import (
+    AnyEvent,
     Call,
     CommandOutcome,
     Failure,
@@ -31,6 +33,7 @@ from dragoman.model import (
 )
 from dragoman.serve.page import Library, Page
 from dragoman.serve.page.growing import UNNAMED, Growing
+from dragoman.serve.page.library import LONG
 from dragoman.serve.page.timeline import bars_of
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
@@ -371,6 +374,65 @@ async def test_of_a_very_long_session_the_beginning_is_shown_before_the_rest_is_
         assert (again["total"], again["entries"]) == (6_200, first["entries"])
         _, text = await reader.get("/session/long")
         assert text.count("<li value=") <= 200
+
+
+class Counted(Query):
+    """A query that counts the events that are read from logs."""
+
+    read = 0
+
+    def events_of(self, id: str) -> Iterator[AnyEvent]:
+        for event in super().events_of(id):
+            self.read += 1
+            yield event
+
+
+def with_calls(lines: Iterator[str], *places: int) -> Iterator[str]:
+    """The lines of a long log, with a file written after some of them."""
+    for place, line in enumerate(lines):
+        yield line
+        if place in places:
+            head = {"sessionId": "long", "version": "2.1.0", "timestamp": "2026-01-05T12:00:00Z"}
+            given = {"file_path": f"/p/{place}.txt", "content": f"text {place}\n"}
+            call = {"type": "tool_use", "id": f"c{place}", "name": "Write", "input": given}
+            message = {"role": "assistant", "model": "m", "id": f"w{place}", "content": [call]}
+            yield json.dumps({**head, "type": "assistant", "uuid": f"c{place}", "message": message})
+            done = {"type": "tool_result", "tool_use_id": f"c{place}", "content": "File created successfully"}
+            stamp = {"timestamp": "2026-01-05T12:00:02Z"}
+            message = {"role": "user", "content": [done]}
+            yield json.dumps({**head, **stamp, "type": "user", "uuid": f"r{place}", "message": message})
+
+
+@pytest.mark.slow
+async def test_every_view_of_a_very_long_session_begins_at_once_and_leaves_nothing_out(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "long.jsonl"
+    log.parent.mkdir()
+    lines = list(with_calls(long_log(3_100), 5, 6_190))
+    log.write_text("\n".join(lines) + "\n")
+    query = Counted(paths=[log.parent])
+    async with opened(log.parent, query) as reader:
+        few = {"raw": 200, "words": LONG, "changes": LONG, "timeline": LONG}
+        for tab, most in few.items():
+            query.read = 0
+            screen = await reader.json(f"/session/long?tab={tab}")
+            assert 0 < query.read <= most, tab
+            assert screen.get("is_part", True), tab
+        paths = [one["path"] for one in (await reader.json("/session/long?tab=changes"))["files"]]
+        assert paths == ["/p/5.txt"]
+        whole = await reader.json("/session/long?tab=changes&all=1")
+        assert ([one["path"] for one in whole["files"]], whole["is_part"]) == (["/p/5.txt", "/p/6190.txt"], False)
+        assert len((await reader.json("/session/long?tab=timeline&all=1"))["bars"]) == 2
+        for begin in (0, 60, 6_120, 6_180):
+            window = await reader.json(f"/session/long?tab=raw&from={begin}")
+            assert (window["from"], window["total"]) == (begin, None if begin < 6_180 else len(lines))
+            assert [one["raw"] for one in window["records"]] == [f"{one}\n" for one in lines[begin : begin + 60]]
+        assert await reader.json("/session/long?tab=raw&from=end") == window
+        called = (event for one in window["records"] for event in one["events"] if event["kind"] == "tool_called")
+        (event,) = called
+        found = await reader.json(f"/session/long?tab=words&event={anchor(event['id'])}")
+        assert found["call"]["id"] == event["id"]
+        assert await reader.json(f"/session/long?tab=raw&event={anchor(event['id'])}") == window
+    query.close()
 
 
 async def test_what_is_written_to_a_log_is_told_to_who_listens(folder: Path) -> None:

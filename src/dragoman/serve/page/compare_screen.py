@@ -43,7 +43,7 @@ def compare_screen(library: Library, parameters: Parameters) -> Screen:
     body = ["<h1>Compare two sessions</h1>", *_form(first, second)]
     if not first or not second:
         return Screen("Compare", "/compare", body, {"rows": []})
-    reads = [library.session(first), library.session(second)]
+    reads = [library.session(one, events_only=True) for one in (first, second)]
     done = [_done(read) for read in reads]
     rows = list(_rows(*done))
     spent = library.spent(read.row for read in reads if not read.is_of_another)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 import msgspec
@@ -23,8 +23,10 @@ from dragoman.model import AnyEvent
 
 ENTRIES: Final = 150
 """Entries of a session that are shown at once."""
-_LONG, _FIRST = 6_000, (600, 900, 3_000)
-"""Events from which on a session is long, and how many more are read at a time until its first screen is full."""
+LONG: Final = 6_000
+"""Events from which on a session is long: of such a one only a part is shown at first."""
+_FIRST: Final = (600, 900, 3_000)
+"""How many more of them are read at a time until its first screen is full."""
 _KEPT: Final = 3
 """Sessions that stay in memory after they were shown."""
 _MOST_HELD: Final = 30_000
@@ -43,11 +45,14 @@ class Read(msgspec.Struct):
     """A session that was read: its events and its conversations, sub-agents inside."""
 
     row: SessionRow
-    events: list[AnyEvent]
+    events: Iterable[AnyEvent]
+    """Can be gone through again and again; those of a long session may be read from its log each time."""
     conversation: Conversation
     """That of the session, or of the sub-agent that was asked for."""
     is_beginning: bool = False
     """Whether only the first events of a long session were read."""
+    is_long: bool = False
+    """Whether its events are read from the log when they are gone through."""
     is_of_another: bool = False
     """Whether its row is that of a sub-agent: what it cost is counted in its session."""
 
@@ -150,10 +155,13 @@ class Library:
                 self._words.update(self.query.files())
             return self._words.search(wanted, limit=limit, offset=offset)
 
-    def session(self, id: str, stream: str | None = None, *, beginning: bool = False) -> Read:
+    def session(
+        self, id: str, stream: str | None = None, *, beginning: bool = False, events_only: bool = False
+    ) -> Read:
         """A session by its id or how it begins; `stream` is one of its sub-agents.
 
-        With `beginning`, of a long session that is not in memory only the first events are read.
+        Of a long session that is not in memory only the first events are read with `beginning`, and none at all with
+        `events_only`: they are read when they are gone through, and its conversation has no entries.
         """
         with self.lock:
             query = self.fresh()
@@ -163,7 +171,11 @@ class Library:
                 stream = row.stream
             state = _state(query.logs_of(root.session))
             key = (root.session, state)
-            if key not in self._read and beginning and stream is None and row.events > _LONG:
+            is_long = key not in self._read and stream is None and row.events > LONG
+            if is_long and events_only:
+                logged = _Logged(self, root.session)
+                return Read(row, logged, _nothing_said(row), is_long=True, is_of_another=row is not root)
+            if is_long and beginning:
                 events, first = _beginning(query.events_of(root.session))
                 first = first or _nothing_said(row)
                 return Read(row, events, first, is_beginning=True, is_of_another=row is not root)
@@ -182,6 +194,20 @@ class Library:
 
     def _held(self) -> int:
         return sum(len(events) for events, _ in self._read.values())
+
+
+class _Logged:
+    """The events of a session, read from its log."""
+
+    def __init__(self, library: Library, id: str) -> None:
+        self._library, self._id = library, id
+
+    def __iter__(self) -> Iterator[AnyEvent]:
+        # Where they are is asked of the index before the first of them; from then on only the logs are read.
+        with self._library.lock:
+            events = self._library.query.events_of(self._id)
+            first = next(events, None)
+        return events if first is None else chain((first,), events)
 
 
 def _beginning(events: Iterator[AnyEvent]) -> tuple[list[AnyEvent], Conversation | None]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from itertools import groupby
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
 from typing import Any, Final
 
 import msgspec
@@ -31,13 +32,15 @@ from dragoman.logs.export import (
 from dragoman.model import AnyEvent, Call, ToolCalled
 
 from .frame import Asked, Parameters, Screen, address, current, session_address
-from .library import ENTRIES, Library, Read, Spent
+from .library import ENTRIES, LONG, Library, Read, Spent
 from .list_screen import cost_words, is_live, session_facts
-from .timeline import timeline
+from .timeline import BARS, bars_of, timeline
 
 _TURNS: Final = 200
 """Turns that are listed beside them."""
 _RAW_WINDOW: Final = 60
+_CALLS_BEFORE, _CALLS_LISTED = 40, 100
+"""Calls that are listed before the one that is shown in other words, and in all."""
 _OF_AGENT: Final = 60
 _TABS: Final = {
     "said": "Said",
@@ -54,7 +57,7 @@ def session_screen(library: Library, id: str, parameters: Parameters) -> Screen:
     """A session, or with `agent` in the address one of its sub-agents."""
     tab = parameters.get("tab") or "said"
     first = tab == "said" and not parameters.get("from") and not parameters.get("event")
-    read = library.session(id, parameters.get("agent") or None, beginning=first)
+    read = library.session(id, parameters.get("agent") or None, beginning=first, events_only=tab != "said")
     if tab not in _TABS:
         raise Asked(f"there is no tab {tab!r}; there are {', '.join(_TABS)}", 404)
     here = session_address(read.row.session)
@@ -215,15 +218,22 @@ def _window(parts: list[Part], begin: int, end: int) -> list[Part]:
     return window
 
 
-def _earlier_later(here: str, parameters: Parameters, begin: int, total: int, size: int) -> Iterator[str]:
-    if total <= size:
+def _earlier_later(
+    here: str, parameters: Parameters, begin: int, total: int | None, size: int, *, of: int = 0
+) -> Iterator[str]:
+    """Links to what is before and after a window; `of` is how many events there are where the total is not known."""
+    if total is not None and total <= size:
         return
+    last = begin + size if total is None else min(begin + size, total)
+    known = f"of {total:,}" if total is not None else f"in a session of {of:,} events"
     before = plain(address(here, {**parameters, "from": max(0, begin - size) or "", "event": ""}))
     after = plain(address(here, {**parameters, "from": begin + size, "event": ""}))
     yield '<nav class="pages" aria-label="Parts of the session">'
     yield f'<a rel="prev" href="{before}">Earlier</a>' if begin else ""
-    yield f"<span>{begin + 1:,}–{min(begin + size, total):,} of {total:,}</span>"
-    yield f'<a rel="next" href="{after}">Later</a>' if begin + size < total else ""
+    yield f"<span>{begin + 1:,}–{last:,} {known}</span>"
+    if total is None or begin + size < total:
+        yield f'<a rel="next" href="{after}">Later</a>'
+        yield f'<a href="{plain(address(here, {**parameters, "from": "end", "event": ""}))}">End</a>'
     yield "</nav>"
 
 
@@ -231,9 +241,10 @@ def _earlier_later(here: str, parameters: Parameters, begin: int, total: int, si
 
 
 def _changes(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
-    stories = stories_of(_events(read))
+    events, is_part = _part(read, parameters)
+    stories = stories_of(events)
     steps = parameters.get("steps") == "1"
-    body: list[str] = []
+    body: list[str] = [*_of_part(read, here, parameters)] if is_part else []
     if not stories:
         body.append('<p class="empty">No file was changed with a tool in this session.</p>')
     else:
@@ -247,7 +258,7 @@ def _changes(read: Read, here: str, parameters: Parameters) -> tuple[list[str], 
         body.append("<p>Changes made by commands are not among them: a log does not say what they did.</p>")
     for story in stories:
         body += _story(story, here, steps=steps)
-    return body, {"files": [_told(story) for story in stories]}
+    return body, {"files": [_told(story) for story in stories], "is_part": is_part}
 
 
 def _told(story: FileStory) -> dict[str, Any]:
@@ -283,7 +294,7 @@ def _story(story: FileStory, here: str, *, steps: bool) -> Iterator[str]:
     yield "</div></details>"
 
 
-def _events(read: Read) -> list[AnyEvent]:
+def _events(read: Read) -> Iterable[AnyEvent]:
     """The events of what is shown: all of the session, or one agent's."""
     conversation = read.conversation
     if conversation.stream == "main" and conversation.id == read.row.session:
@@ -292,27 +303,47 @@ def _events(read: Read) -> list[AnyEvent]:
     return [event for event in read.events if key_of(event) == key]
 
 
+def _part(read: Read, parameters: Parameters) -> tuple[Iterable[AnyEvent], bool]:
+    """The events that are shown, and whether that is only the beginning of a long session."""
+    if read.is_long and parameters.get("all") != "1":
+        return islice(read.events, LONG), True
+    return _events(read), False
+
+
+def _of_part(read: Read, here: str, parameters: Parameters) -> Iterator[str]:
+    every = plain(address(here, {**parameters, "all": "1"}))
+    yield (
+        f'<p class="label">This is of the first {LONG:,} events of a session of {read.row.events:,}.'
+        f' <a href="{every}">Show all of it</a></p>'
+    )
+
+
 # ── time ─────────────────────────────────────────────────────────────────────
 
 
 def _timeline(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
-    return timeline(_events(read), lambda event: f"{address(here, {'event': anchor(event)})}#{anchor(event)}")
+    events, is_part = _part(read, parameters)
+    bars, gaps = bars_of(events)
+    begin = _begin(parameters, len(bars), BARS)
+
+    def link(event: str) -> str:
+        return f"{address(here, {'event': anchor(event)})}#{anchor(event)}"
+
+    body, data = timeline(bars, gaps, link, begin)
+    pages = list(_earlier_later(here, parameters, begin, len(bars), BARS))
+    return [*(_of_part(read, here, parameters) if is_part else []), *pages, *body], {**data, "is_part": is_part}
 
 
 # ── bytes ────────────────────────────────────────────────────────────────────
 
 
 def _raw(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
-    records = [list(group) for _, group in groupby(_events(read), key=lambda event: event.source)]
-    begin = _begin(parameters, len(records), _RAW_WINDOW)
-    sought = parameters.get("event", "")
-    if sought:
-        found = next((at for at, group in enumerate(records) if any(anchor(one.id) == sought for one in group)), None)
-        begin = begin if found is None else found // _RAW_WINDOW * _RAW_WINDOW
-    body = [*_earlier_later(here, parameters, begin, len(records), _RAW_WINDOW)]
+    begin, records, total = _records(read, parameters)
+    pages = list(_earlier_later(here, parameters, begin, total, _RAW_WINDOW, of=read.row.events))
+    body = [*pages]
     data: list[dict[str, Any]] = []
     with Originals() as originals:
-        for group in records[begin : begin + _RAW_WINDOW]:
+        for group in records:
             source = group[0].source
             raw = None if source is None else written(originals.of(source))
             lines = [event_line(event) for event in group]
@@ -332,8 +363,33 @@ def _raw(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict
                 f'</div><div><p class="label">original</p>{_code(raw if isinstance(raw, str) else pretty(raw))}</div>'
             )
             body.append("</div></section>")
-    body += _earlier_later(here, parameters, begin, len(records), _RAW_WINDOW)
-    return body, {"from": begin, "total": len(records), "records": data}
+    return [*body, *pages], {"from": begin, "total": total, "records": data}
+
+
+def _records(read: Read, parameters: Parameters) -> tuple[int, list[list[AnyEvent]], int | None]:
+    """One window of records: where it begins, the events of each, and how many records there are, if that is known.
+
+    Those of a long session are read up to the end of the window, and only the window is kept.
+    """
+    sought, place = parameters.get("event", ""), parameters.get("from", "")
+    wanted = int(place) if place.isdecimal() and len(place) < 10 else None
+    at, window, is_found = 0, list[list[AnyEvent]](), False
+    for _, group in groupby(_events(read), key=lambda event: event.source):
+        if len(window) == _RAW_WINDOW:
+            if is_found or (not sought and place != "end" and at > (wanted or 0)):
+                # One more is there, which is all that has to be known of a long session.
+                return at - _RAW_WINDOW, window, None if read.is_long else _count(read)
+            window = []
+        window.append(list(group))
+        at += 1
+        is_found = is_found or (bool(sought) and any(anchor(one.id) == sought for one in window[-1]))
+    if sought and not is_found:
+        return _records(read, {**parameters, "event": ""})
+    return max(0, at - len(window)), window, at
+
+
+def _count(read: Read) -> int:
+    return sum(1 for _ in groupby(_events(read), key=lambda event: event.source))
 
 
 def _code(text: str) -> str:
@@ -346,15 +402,14 @@ def _code(text: str) -> str:
 
 
 def _words(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
-    calls = [event for event in _events(read) if isinstance(event, ToolCalled)]
     sought = parameters.get("event", "")
-    chosen = next((one for one in calls if anchor(one.id) == sought), calls[0] if calls else None)
+    calls, chosen = _calls_around(islice(read.events, LONG), "") if read.is_long and not sought else ([], None)
+    if chosen is None:
+        calls, chosen = _calls_around(_events(read), sought)
     if chosen is None:
         return ['<p class="empty">No tool was called in this session.</p>'], {"call": None, "said": {}}
     body = ['<div class="with-side"><aside class="turns"><nav class="contents" aria-label="Calls"><ol>']
-    at = calls.index(chosen)
-    first = max(0, min(at - 40, len(calls) - 100))
-    for event in calls[first : first + 100]:
+    for event in calls:
         link = plain(address(here, {"tab": "words", "event": anchor(event.id)}))
         body.append(f'<li><a href="{link}"{current(is_it=event is chosen)}>{plain(event.call.native.name)}</a></li>')
     body.append("</ol></nav></aside><div>")
@@ -372,6 +427,18 @@ def _words(read: Read, here: str, parameters: Parameters) -> tuple[list[str], di
         body += _vocabularies(told)
     body.append("</div></div>")
     return body, {"call": event_line(chosen), "said": told}
+
+
+def _calls_around(events: Iterable[AnyEvent], sought: str) -> tuple[list[ToolCalled], ToolCalled | None]:
+    """The call that is sought, or else the first, among those before and after it; no more is read than that takes."""
+    before: deque[ToolCalled] = deque(maxlen=_CALLS_BEFORE)
+    called = (event for event in events if isinstance(event, ToolCalled))
+    for event in called:
+        if not sought or anchor(event.id) == sought:
+            after = islice(called, _CALLS_LISTED - len(before) - 1)
+            return [*before, event, *after], event
+        before.append(event)
+    return _calls_around(events, "") if sought else ([], None)
 
 
 def in_other_words(call: Call) -> dict[str, Any]:

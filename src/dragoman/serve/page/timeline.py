@@ -7,6 +7,7 @@ said next is a gap: long ones are drawn short, with their length written in them
 from __future__ import annotations
 
 import datetime
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Literal
 
@@ -28,8 +29,8 @@ _WIDTH: Final = 1000.0
 _ROW: Final = 22
 _LONGEST_GAP: Final = 0.03
 """The share of the width that a gap takes at most."""
-_MOST: Final = 2_000
-"""Bars that are drawn."""
+BARS: Final = 1_000
+"""Bars that are drawn at once."""
 
 
 class Bar(msgspec.Struct):
@@ -87,13 +88,17 @@ def _bar(called: ToolCalled, returned: ToolReturned, began: float, ended: float)
     return Bar(kind, called.call.native.name, called.stream, called.id, began, max(began, ended))
 
 
-def timeline(events: list[AnyEvent], link: Callable[[str], str]) -> tuple[list[str], dict[str, Any]]:
-    """The tab and its data."""
-    bars, gaps = bars_of(events)
+def timeline(
+    bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str], str], begin: int = 0
+) -> tuple[list[str], dict[str, Any]]:
+    """The tab and its data; bars are drawn from one on, as many as `BARS`."""
     data = {"bars": msgspec.to_builtins(bars), "gaps": [{"began": begin, "ended": end} for begin, end in gaps]}
     if not bars:
         return ['<p class="empty">The log has no times to draw.</p>'], data
-    return [*_summary(bars, gaps), *_drawn(bars[:_MOST], gaps, link), *_listed(bars)], data
+    drawn = bars[begin : begin + BARS]
+    first, last = drawn[0].began, max(bar.ended for bar in drawn)
+    between = [(max(start, first), min(end, last)) for start, end in gaps if end > first and start < last]
+    return [*_summary(bars, gaps), *_drawn(drawn, between, link), *_listed(bars)], data
 
 
 def _summary(bars: list[Bar], gaps: list[tuple[float, float]]) -> Iterator[str]:
@@ -106,17 +111,15 @@ def _summary(bars: list[Bar], gaps: list[tuple[float, float]]) -> Iterator[str]:
     yield '<dl class="facts">'
     yield from (f"<div><dt>{name}</dt><dd>{duration(seconds)}</dd></div>" for name, seconds in spent.items() if seconds)
     yield "</dl>"
-    if len(bars) > _MOST:
-        yield f'<p class="label">The first {_MOST:,} of {len(bars):,} are drawn; the JSON has all.</p>'
 
 
 def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str], str]) -> Iterator[str]:
-    place, end = _scale(bars, gaps)
+    place, start, end = _scale(bars, gaps)
     lanes = _lanes(bars)
     height = (max(lanes.values()) + 1) * _ROW + 24
     yield (
         f'<div class="wide" tabindex="0"><svg class="timeline" viewBox="0 0 {_WIDTH:.0f} {height}" role="group"'
-        f' aria-label="What ran when: {len(bars)} bars over {duration(end)}">'
+        f' aria-label="What ran when: {len(bars)} bars over {duration(end - start)}">'
     )
     for begin, finish in gaps:
         left, right = place(begin), place(finish)
@@ -131,7 +134,7 @@ def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str
             f'<a href="{plain(link(bar.event))}" aria-label="{plain(words)}"><rect class="{bar.kind}" x="{left:.1f}" y="{lanes[number] * _ROW + 3}"'
             f' width="{max(1.5, right - left):.1f}" height="{_ROW - 6}" rx="2"><title>{plain(words)}</title></rect></a>'
         )
-    yield f'<text x="0" y="{height - 6}">0</text>'
+    yield f'<text x="0" y="{height - 6}">{duration(start) if start else 0}</text>'
     yield f'<text x="{_WIDTH:.0f}" y="{height - 6}" text-anchor="end">{duration(end)}</text></svg></div>'
     yield (
         '<p class="legend"><span class="model">model</span><span class="tool">tool</span><span class="failed">failed tool'
@@ -139,23 +142,28 @@ def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str
     )
 
 
-def _scale(bars: list[Bar], gaps: list[tuple[float, float]]) -> tuple[Callable[[float], float], float]:
-    """What gives a moment its place; gaps are drawn short."""
-    end = max([*(bar.ended for bar in bars), *(finish for _, finish in gaps)])
+def _scale(bars: list[Bar], gaps: list[tuple[float, float]]) -> tuple[Callable[[float], float], float, float]:
+    """What gives a moment its place, and the first and the last moment; gaps are drawn short."""
+    start, end = min(bar.began for bar in bars), max(bar.ended for bar in bars)
     idle = sum(finish - begin for begin, finish in gaps)
-    working = max(end - idle, 0.001)
+    working = max(end - start - idle, 0.001)
     share = min(_LONGEST_GAP, 0.5 / max(1, len(gaps)))
-    widths = [min(share * _WIDTH, (finish - begin) / end * _WIDTH) for begin, finish in gaps]
+    widths = [min(share * _WIDTH, (finish - begin) / (end - start) * _WIDTH) for begin, finish in gaps]
     unit = (_WIDTH - sum(widths)) / working
+    moments, places = [start], [0.0]
+    for (begin, finish), width in zip(gaps, widths, strict=True):
+        before = places[-1] + (begin - moments[-1]) * unit
+        moments += [begin, finish]
+        places += [before, before + width]
 
     def place(moment: float) -> float:
-        at = moment * unit
-        for (begin, finish), width in zip(gaps, widths, strict=True):
-            inside = max(0.0, min(moment, finish) - begin)
-            at += inside * (width / (finish - begin) - unit)
-        return at
+        at = bisect_right(moments, moment) - 1
+        if at % 2 == 0:  # between two gaps, or beside the only ones
+            return places[at] + (moment - moments[at]) * unit
+        share = (moment - moments[at]) / (moments[at + 1] - moments[at])
+        return places[at] + share * (places[at + 1] - places[at])
 
-    return place, end
+    return place, start, end
 
 
 def _lanes(bars: list[Bar]) -> dict[int, int]:
