@@ -83,7 +83,9 @@ class FullText:
             try:
                 self._database = _opened(place)
             except (sqlite3.Error, OSError):  # nowhere to write to: for this process only
+                place = None
                 self._database = _opened(None)
+        self.is_in_memory = place is None
 
     def close(self) -> None:
         """Closes the database."""

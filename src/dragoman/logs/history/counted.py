@@ -92,7 +92,7 @@ class Counting:
         self._roots: str | None = None
         """Only the rows of these sessions and their sub-agents are."""
         if known is not None and (asked.project, asked.session) != (None, None):
-            self._roots = json_text(known.roots_of(asked))
+            self._roots = known.roots_of(Filter(project=asked.project, session=asked.session, client=asked.client))
         self._blocks: list[int] = []
         """The hours that blocks begin with."""
         if "block" in by:

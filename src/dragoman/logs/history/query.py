@@ -324,8 +324,15 @@ class Query:
 
         sessions = self._stored_list()
         if self._facts is None and sessions is not None:
-            self._facts = ScopeFacts(self.index, sessions.repository_of)
+            self._facts = ScopeFacts(self.index, sessions)
         return self._facts
+
+    def session_ids(self, asked: Filter) -> frozenset[str]:
+        """The ids of the sessions that are asked for, and of their sub-agents: not by tool or operation."""
+        facts = self.scope_facts()
+        if facts is not None:
+            return facts.ids_of(asked)
+        return frozenset(one.session for row in self.sessions(asked) for one in self._all.family(row))
 
     def costs_of(self, rows: Iterable[SessionRow]) -> dict[str, tuple[float | None, int]] | None:
         """The same as `costs` of some sessions alone, by sums of the index; `None` if it is not of just these files."""

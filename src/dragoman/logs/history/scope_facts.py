@@ -5,12 +5,16 @@ Rule: what it says is what `WholeSessions` says. It lasts as long as the connect
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from .filter import Filter
 from .index import Index
-from .listing import OfProject, name_of_project
+from .layout import json_text
+from .listing import name_of_project
+
+if TYPE_CHECKING:
+    from .session_list import SessionList
 
 _ABOVE: Final = """SELECT child.rowid, above.rowid FROM session_list AS child JOIN session_list AS above
  ON above.session = child.parent ->> 0 AND above.stream = child.parent ->> 1 WHERE child.parent IS NOT NULL"""
@@ -21,8 +25,8 @@ _LISTED: Final = """SELECT scopes.id, session_list.rowid, folder, project FROM s
 class ScopeFacts:
     """The table `temp.scope_facts`: scope → the session it belongs to (`root`) and its project, both as numbers."""
 
-    def __init__(self, index: Index, repository_of: Callable[[str | None], str | None]) -> None:
-        self._index, self._repository_of = index, repository_of
+    def __init__(self, index: Index, sessions: SessionList) -> None:
+        self._index, self._sessions = index, sessions
         self._projects: dict[str, int] = {}
         self._names: dict[str, dict[int, str]] = {}
         pairs = list(index.ask("SELECT DISTINCT folder, project FROM session_list"))
@@ -31,7 +35,7 @@ class ScopeFacts:
         index.fill("scope_facts", columns, self._rows(numbers))
 
     def _number(self, folder: str | None, project: str | None) -> int | None:
-        name = name_of_project(self._repository_of(folder), project)
+        name = name_of_project(self._sessions.repository_of(folder), project)
         return None if name is None else self._projects.setdefault(name, len(self._projects))
 
     def _rows(self, numbers: dict[tuple[str | None, str | None], int | None]) -> Iterator[tuple[Any, ...]]:
@@ -51,24 +55,13 @@ class ScopeFacts:
             )
         return self._names[kind].get(number)
 
-    def roots_of(self, asked: Filter) -> list[int]:
-        """The sessions of a client, a project and how an id begins, as numbers."""
-        where, values = ["parent IS NULL"], list[Any]()
-        if asked.client is not None:
-            where.append("client = ?")
-            values.append(asked.client)
-        if asked.session is not None:
-            where.append("substr(session, 1, ?) = ?")
-            values += [len(asked.session), asked.session]
-        of_project = None if asked.project is None else OfProject(asked.project)
-        known: dict[tuple[str | None, str | None], bool] = {}
-        found: list[int] = []
-        rows = self._index.ask(f"SELECT rowid, folder, project FROM session_list WHERE {' AND '.join(where)}", *values)
-        for root, folder, project in rows:
-            if (folder, project) not in known:
-                known[folder, project] = of_project is None or of_project.has(
-                    project, folder, self._repository_of(folder)
-                )
-            if known[folder, project]:
-                found.append(root)
-        return found
+    def roots_of(self, asked: Filter) -> str:
+        """The sessions that are asked for, as a list of numbers in JSON."""
+        return json_text(self._sessions.numbers(asked))
+
+    def ids_of(self, asked: Filter) -> frozenset[str]:
+        """The ids of the sessions that are asked for, and of their sub-agents."""
+        of_them = "root IN (SELECT value FROM json_each(?))"
+        scopes = f"SELECT scope FROM temp.scope_facts WHERE {of_them}"
+        found = self._index.ask(f"SELECT DISTINCT session FROM scopes WHERE id IN ({scopes})", self.roots_of(asked))
+        return frozenset(id for (id,) in found)

@@ -95,6 +95,24 @@ class SessionList:
         listing.rows = list(self._found(f"WHERE {some} {_NEWEST}", *values, limit, offset))
         return listing
 
+    def numbers(self, asked: Filter) -> list[int]:
+        """The sessions that are asked for, by their numbers in the list."""
+        where, values = _which(asked, "")
+        if asked.client is not None:
+            where, values = f"{where} AND client = ?", [*values, asked.client]
+        of_project = None if asked.project is None else OfProject(asked.project)
+        meant: dict[tuple[str | None, str | None], bool] = {}
+        found: list[int] = []
+        for number, *pair in self._index.ask(f"SELECT rowid, folder, project FROM session_list WHERE {where}", *values):
+            folder, project = pair
+            if (folder, project) not in meant:
+                meant[folder, project] = of_project is None or of_project.has(
+                    project, folder, self.repository_of(folder)
+                )
+            if meant[folder, project]:
+                found.append(number)
+        return found
+
     def row(self, session: str) -> SessionRow | None:
         """The session with just this id."""
         return next(self._found("WHERE session = ? AND stream = 'main'", session), None)

@@ -17,9 +17,11 @@ import msgspec
 
 from dragoman.logs import Chosen, Filter, Found, Query, SessionRow
 from dragoman.logs.export import Conversation, conversations_of
-from dragoman.logs.full_text import FullText, Hit, Wanted
+from dragoman.logs.full_text import Wanted
 from dragoman.logs.history import Listing
 from dragoman.model import AnyEvent
+
+from .words import Searched, Words
 
 ENTRIES: Final = 150
 """Entries of a session that are shown at once."""
@@ -62,10 +64,10 @@ class Library:
 
     def __init__(self, query: Query) -> None:
         self.query, self.lock = query, threading.RLock()
-        self._is_stale = self._is_renewed = self._are_words_stale = False
+        self._is_stale = self._is_renewed = False
         self._spent: dict[str, Spent] | None = None
         self._is_spent_stale, self._next_spent = False, 0.0
-        self._words: FullText | None = None
+        self._words: Words | None = None
         self._read: OrderedDict[tuple[object, ...], tuple[list[AnyEvent], list[Conversation]]] = OrderedDict()
 
     def prepare(self) -> None:
@@ -76,11 +78,17 @@ class Library:
 
     def changed(self) -> None:
         """Logs have changed: the next question looks at them."""
-        self._is_stale = self._are_words_stale = True
+        self._is_stale = True
+        self._words_changed()
 
     def renewed(self) -> None:
         """The index was updated elsewhere: the next question looks there, and at no log."""
-        self._is_renewed = self._are_words_stale = True
+        self._is_renewed = True
+        self._words_changed()
+
+    def _words_changed(self) -> None:
+        if self._words is not None:
+            self._words.changed()
 
     def fresh(self) -> Query:
         """The query, after it has read what changed."""
@@ -103,11 +111,6 @@ class Library:
         """Some sessions, newest first, and how many there are."""
         with self.lock:
             return self.fresh().listing(asked, words, limit=limit, offset=offset)
-
-    def sessions(self, asked: Filter) -> list[SessionRow]:
-        """All sessions that are asked for, newest first."""
-        with self.lock:
-            return self.fresh().sessions(asked)
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
         """The sessions with these ids."""
@@ -141,19 +144,24 @@ class Library:
         """Whether words can be searched: a corpus has no full text."""
         return self.query.has_files
 
-    def search(self, wanted: Wanted, *, limit: int, offset: int) -> tuple[list[Hit], int]:
-        """Places that hold what is sought, best first, and how many there are."""
+    def search(self, wanted: Wanted, *, limit: int, offset: int) -> Searched:
+        """Places that hold what is sought, best first."""
         if not self.has_words:
-            return [], 0
+            return Searched()
         with self.lock:
             if self._words is None:
-                self._words = FullText(in_memory=self.fresh().index.is_in_memory)
-                self._words.update(self.query.files())
-                self._are_words_stale = False
-            elif self._are_words_stale:
-                self._are_words_stale = False
-                self._words.update(self.query.files())
-            return self._words.search(wanted, limit=limit, offset=offset)
+                self._words = Words(self.query.files, in_memory=self.fresh().index.is_in_memory)
+        return self._words.search(wanted, limit=limit, offset=offset)
+
+    def session_ids(self, asked: Filter) -> frozenset[str]:
+        """The ids of the sessions that are asked for, and of their sub-agents."""
+        with self.lock:
+            return self.fresh().session_ids(asked)
+
+    def close(self) -> None:
+        """Ends what goes on in the background."""
+        if self._words is not None:
+            self._words.close()
 
     def session(
         self, id: str, stream: str | None = None, *, beginning: bool = False, events_only: bool = False

@@ -13,9 +13,10 @@ from dragoman.logs import SessionRow
 from dragoman.logs.export import anchor, plain
 from dragoman.logs.full_text import Hit, Wanted
 
-from .frame import Parameters, Screen, moment, pages, session_address
+from .frame import Parameters, Screen, address, moment, pages, session_address
 from .library import Library
 from .list_screen import filter_of, project_of
+from .words import Searched
 
 _ON_A_PAGE: Final = 40
 _FIELDS: Final = {"op": "operation", "tool": "tool", "path": "path", "project": "project", "since": "since"}
@@ -34,21 +35,34 @@ def search_screen(library: Library, parameters: Parameters) -> Screen:
         operation=parameters.get("op"),
         path=parameters.get("path"),
         failed=parameters.get("failed") == "1",
-        sessions=frozenset(row.session for row in library.sessions(asked)) if chosen else None,
+        sessions=library.session_ids(asked) if chosen else None,
     )
     text = parameters.get("page", "1")
     page = int(text) if text.isdecimal() and 0 < len(text) < 7 and int(text) else 1
-    hits, total = library.search(wanted, limit=_ON_A_PAGE, offset=(page - 1) * _ON_A_PAGE)
+    found = library.search(wanted, limit=_ON_A_PAGE, offset=(page - 1) * _ON_A_PAGE)
+    hits, total = found.hits, found.total
     rows = library.rows_of(hit.session for hit in hits)
     body = ["<h1>Search</h1>", *_form(parameters)]
     if not library.has_words:
         why = "A corpus has no full text to search. Its tables can be asked with SQL, and the list filters titles."
         body.append(f'<p class="summary">{why}</p>')
     elif any(parameters.values()):
-        body.append(f'<p class="summary">{total:,} place{"s" if total != 1 else ""} found</p>')
+        body += _summary(found, address("/search", parameters))
     body += ['<ol class="hits" id="list">', *(_hit(hit, rows.get(hit.session)) for hit in hits), "</ol>"]
     body += pages("/search", parameters, page, max(1, -(-total // _ON_A_PAGE)))
-    return Screen("Search", "/search", body, {"total": total, "hits": [_facts(hit) for hit in hits]})
+    return Screen(
+        "Search", "/search", body, {"total": total, "unread": found.unread, "hits": [_facts(hit) for hit in hits]}
+    )
+
+
+def _summary(found: Searched, again: str) -> Iterator[str]:
+    more = ""
+    if found.problem is not None:
+        more = f' <span class="bad">Not all logs could be read: {plain(found.problem)}</span>'
+    elif found.unread != 0:
+        left = "Logs are" if found.unread is None else f"{found.unread:,} log{'s are' if found.unread != 1 else ' is'}"
+        more = f' so far. {left} still being read for the search. <a href="{plain(again)}" data-again>Search again</a>'
+    yield f'<p class="summary" aria-live="polite">{found.total:,} place{"s" if found.total != 1 else ""} found{more}</p>'
 
 
 def _facts(hit: Hit) -> dict[str, Any]:

@@ -112,6 +112,7 @@ class Page:
             await self._runner.cleanup()
         if self._watching is not None:
             await asyncio.to_thread(self._watching.join)
+        await asyncio.to_thread(self.library.close)
 
     # ── what is new ────────────────────────────────────────────────────────
 

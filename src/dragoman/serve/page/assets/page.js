@@ -46,19 +46,35 @@ function grown(fresh) {
   if (following) here.lastElementChild?.scrollIntoView({ block: "end" });
 }
 
-let typing = 0;
+let typing = 0, typed = 0;
+
+async function narrowed(address) {
+  const asked = ++typed;
+  const fresh = await fetched(address);
+  if (!fresh || asked !== typed) return;  // a later question was asked meanwhile
+  for (const selector of ["#list", ".list-head h1", ".summary", ".facets"]) replaced(fresh, selector);
+  history.replaceState(null, "", address);
+  searchedAgain();
+}
+
+// While logs are still read for the search, what is found grows.
+function searchedAgain() {
+  const again = one("[data-again]");
+  if (!again) return;
+  const asked = typed;
+  setTimeout(() => { if (asked === typed) narrowed(new URL(again.href)); }, 2000);
+}
+
 document.addEventListener("input", (event) => {
   if (!event.target.matches("[data-as-you-type]")) return;
   clearTimeout(typing);
-  typing = setTimeout(async () => {
+  typing = setTimeout(() => {
     const form = event.target.form, address = new URL(form.action);
     for (const [name, value] of new FormData(form)) if (value) address.searchParams.set(name, value);
-    const fresh = await fetched(address);
-    if (!fresh) return;
-    for (const selector of ["#list", ".list-head h1", ".summary", ".facets"]) replaced(fresh, selector);
-    history.replaceState(null, "", address);
+    narrowed(address);
   }, 180);
 });
+searchedAgain();
 
 // ── live ────────────────────────────────────────────────────────────────────
 

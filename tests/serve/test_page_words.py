@@ -1,0 +1,100 @@
+"""The search of the page: it answers while logs are still read, and says so."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import LogError
+from dragoman.logs import Filter, Found, Index, Places, Query
+from dragoman.logs.full_text import FullText, Wanted
+from dragoman.serve.page import Library, words
+from dragoman.serve.page.search_screen import search_screen
+from dragoman.serve.page.words import Words
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DRAGOMAN_CACHE_DIR", str(tmp_path / "cache"))
+    for project in ("one", "two"):
+        folder = tmp_path / "home" / ".claude" / "projects" / project
+        folder.mkdir(parents=True)
+        head = {"sessionId": f"s-{project}", "cwd": f"/work/{project}", "timestamp": "2026-01-05T12:00:00Z"}
+        said = {"role": "user", "content": f"a question about {project} apples"}
+        lines = [{**head, "type": "user", "uuid": f"u{project}", "message": said}]
+        (folder / f"s-{project}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    return tmp_path / "home"
+
+
+def asked(home: Path) -> Query:
+    return Query(Index(), places=Places(home))
+
+
+def test_a_search_does_not_wait_for_all_logs_and_finds_more_when_they_were_read(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "_PATIENCE", 0.01)
+    query, may_go_on = asked(home), threading.Event()
+
+    def slowly() -> list[Found]:
+        may_go_on.wait(60)
+        return query.files()
+
+    searching = Words(slowly, in_memory=False)
+    apples = Wanted(words="apples")
+    early = searching.search(apples, limit=10, offset=0)
+    assert (early.total, early.unread) == (0, None)
+    may_go_on.set()
+    monkeypatch.setattr(words, "_PATIENCE", 60.0)
+    late = searching.search(apples, limit=10, offset=0)
+    assert (late.total, late.unread, late.problem) == (2, 0, None)
+    searching.close()
+    query.close()
+
+
+def test_what_keeps_logs_from_being_read_is_said(home: Path) -> None:
+    def fails() -> list[Found]:
+        raise LogError("the folder is on fire")
+
+    searching = Words(fails, in_memory=False)
+    found = searching.search(Wanted(words="apples"), limit=10, offset=0)
+    assert (found.total, found.problem) == (0, "the folder is on fire")
+    searching.close()
+
+
+def test_a_page_that_ends_does_not_read_the_rest(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "_PATIENCE", 0.01)
+    query, may_go_on = asked(home), threading.Event()
+
+    def slowly() -> list[Found]:
+        may_go_on.wait(60)
+        return query.files()
+
+    searching = Words(slowly, in_memory=False)
+    searching.search(Wanted(words="apples"), limit=10, offset=0)
+    searching._is_closed = True
+    may_go_on.set()
+    searching.close()
+    text = FullText()
+    assert [text.search(Wanted(words=word))[1] for word in ("one", "two")] == [1, 0]
+    text.close()
+    query.close()
+
+
+def test_a_project_and_what_is_said_while_the_page_is_open_are_found(home: Path) -> None:
+    library = Library(asked(home))
+    assert search_screen(library, {"q": "apples"}).data["total"] == 2
+    (hit,) = search_screen(library, {"q": "apples", "project": "two"}).data["hits"]
+    assert hit["session"] == "s-two"
+    assert library.session_ids(Filter(project="one")) == {"s-one"}
+    log = next(home.rglob("s-one.jsonl"))
+    log.write_text(log.read_text() + log.read_text().replace("uone", "uthree").replace("question", "quince"))
+    library.changed()
+    screen = search_screen(library, {"q": "quince"})
+    assert (screen.data["total"], screen.data["unread"]) == (1, 0)
+    assert "being read" not in "".join(screen.body)
+    library.close()
+    library.query.close()
