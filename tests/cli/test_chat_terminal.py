@@ -35,7 +35,7 @@ def ready(terminal: Terminal) -> None:
 
 async def test_a_pasted_block_is_one_message(user: User) -> None:
     def scene(terminal: Terminal) -> None:
-        terminal.sees("> ")
+        terminal.sees("/help lists the commands; Ctrl-D ends the chat.\n> ")
         terminal.types("look: \x1b[200~one\n\ttwo\r\nthree\x1b[201~")
         terminal.types("\r")
         terminal.sees("Hello you.")

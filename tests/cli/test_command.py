@@ -17,6 +17,7 @@ import pytest
 from dragoman import __version__, cli
 from dragoman.cli import COMMANDS, dragoman, main
 from dragoman.cli.terminal.console import Console, ExitCode, reported
+from dragoman.cli.terminal.default_group import DefaultGroup
 
 from .conftest import Answer, User
 
@@ -86,6 +87,51 @@ def options_of(group: click.Group, name: str) -> list[str]:
         options = [word for one in valued for word in one.opts]
         below = command.list_commands(context) if isinstance(command, click.Group) else []
         return [*options, *(option for one in below for option in options_of(command, one))]
+
+
+CHECKOUT = Path(__file__).parents[2]
+SPAN = re.compile(r"(?<!`)`(dragoman [^`]+)`(?!`)")
+
+
+def spans() -> Iterator[tuple[str, str]]:
+    """The commands that a page names within a sentence; fenced lines are run by the conformance tests."""
+    for page in (CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))):
+        text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+        yield from ((page.relative_to(CHECKOUT).as_posix(), span) for span in SPAN.findall(text))
+
+
+def wrong_in(span: str) -> str:
+    """What of a command does not exist: a sub-command, an option, or a word where one of a few is wanted."""
+    command: click.Command = dragoman
+    words, context = re.split(r"\s+", span)[1:], click.Context(dragoman)
+    if words[0].isupper():  # COMMAND
+        return ""
+    known = {"--help", "-h", *(word for one in command.params for word in one.opts)}
+    while words:
+        word = words.pop(0)
+        if word in ("--", "|", ">", "…"):
+            break
+        if word.startswith("-") and len(word) > 1:
+            known |= {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+            if (name := word.partition("=")[0].rstrip(",")) not in known and "…" not in word:
+                return f"no option {name}"
+        elif isinstance(command, click.Group):
+            below = command.get_command(context, word.rstrip(",")) if not re.search("[|…/]", word) else None
+            if below is None:
+                free = isinstance(command, DefaultGroup) or re.search("[|…/A-Z]", word)
+                return "" if free else f"no command {word}"
+            command, context = below, click.Context(below, parent=context)
+        elif isinstance(
+            kind := next((one.type for one in command.params if isinstance(one, click.Argument)), None), click.Choice
+        ):
+            return "" if word in kind.choices or word.isupper() else f"no choice {word}"
+    return ""
+
+
+def test_every_command_that_a_page_names_exists() -> None:
+    wrong = ("runs", "run --modle x", "keys put", "config path nowhere", "keep list --gonne")
+    assert all(wrong_in(f"dragoman {words}") for words in wrong)
+    assert {(page, span): wrong for page, span in spans() if (wrong := wrong_in(span))} == {}
 
 
 def test_it_tells_its_version(user: User) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.logs import read_events
-from dragoman.model import SessionEnded
+from dragoman.model import Failure, SessionEnded, ToolReturned
 from tests.engine.loopback import Heard, Loopback, Raw, Turn, loopback, played
 
 from .conftest import User
@@ -235,6 +235,26 @@ async def test_heads_of_calls_take_one_line_whatever_the_width(user: User, colum
     wide = sum(2 if character > "⺀" else 1 for character in head)
     assert wide in (columns - 1, columns)
     assert head.endswith("…")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+async def test_why_a_call_failed_is_broken_between_words(user: User, columns: int) -> None:
+    edit = {"file_path": "notes.txt", "old_string": "coffee " * 9, "new_string": "milk"}
+    call = Turn(calls=(("c1", "Edit", edit),))
+    async with loopback(READ, call, DONE) as server:
+        terminal, code = await at_terminal(user, server, watch, "run", "--yes", "go", columns=columns)
+    assert code == 0
+    (failure,) = (
+        outcome
+        for event in read_events(record(user))
+        if isinstance(event, ToolReturned)
+        for outcome in event.result.outcomes
+        if isinstance(outcome, Failure)
+    )
+    lines = terminal.screen.splitlines()
+    first, last = lines.index("● edit notes.txt") + 1, lines.index("It is done.")
+    assert [line for line in lines[first:last] if len(line) > columns or not line.startswith("  ")] == []
+    assert " ".join(lines[first:last]).split() == f"{failure.kind}: {failure.message}".split()
 
 
 async def test_a_question_shows_the_whole_command_however_narrow_the_terminal(user: User) -> None:

@@ -61,6 +61,7 @@ def test_config_path_says_where_everything_is(user: User) -> None:
     assert user.types("config", "path", "--json").json == {
         "user": str(user.config_dir / "config.toml"),
         "project": str(user.here / ".dragoman" / "config.toml"),
+        "config": str(user.config_dir),
         "plugins": str(user.config_dir / "plugins"),
         "data": user.environ["DRAGOMAN_DATA_DIR"],
         "cache": user.environ["DRAGOMAN_CACHE_DIR"],

@@ -138,12 +138,12 @@ def _options(limit: int | None) -> list[Callable[[Any], Any]]:
             help="Only sessions with a model whose name starts with this.",
         ),
         click.option("--limit", type=some, default=limit, show_default=limit is not None, help="Maximum results."),
-        click.option("--all", "everything", is_flag=True, help="Without a limit."),
+        click.option("--all", "everything", is_flag=True, help="No limit."),
     ]
 
 
 corpus_option = click.option(
-    "--corpus", metavar="DST", help="Ask a corpus that `dragoman corpus build` made: a folder, s3://bucket/folder, …"
+    "--corpus", metavar="DST", help="Query a corpus that `dragoman corpus build` made: a folder, s3://bucket/folder, …"
 )
 
 

@@ -32,7 +32,7 @@ def command() -> None:
 # --- check -------------------------------------------------------------------------------------------------------
 
 
-@command.command(short_help="Say everything that is wrong with agent files.")
+@command.command(short_help="Report everything that is wrong with agent files.")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--strict", is_flag=True, help="Exit with 1 for remarks too.")
 @click.option("--format", help="Whose files they are, when their folder does not say.")
@@ -167,12 +167,12 @@ def complete_agents(ctx: click.Context, parameter: click.Parameter, incomplete: 
     return [CompletionItem(incomplete, type="file"), *names]
 
 
-@command.command(short_help="Show one agent as it is understood.")
+@command.command(short_help="Show one agent as dragoman reads it.")
 @click.argument("agent", metavar="NAME|PATH", shell_complete=complete_agents)
 @json_option
 @click.pass_obj
 def show(console: Console, *, agent: str, as_json: bool) -> ExitCode:
-    """Show what is understood of an agent's file: its tools as operations, its rules, its limits, its own tools."""
+    """Show an agent as dragoman reads its file: its tools as operations, its rules, its limits, its own tools."""
     configuration = console.configuration()
     with plugins_aside():
         found = agents.agent_named(agent, configuration, here())

@@ -19,7 +19,7 @@ _LENSES = ("failures", "loops", "bottlenecks", "toolchains", "context")
 @click.command
 @click.argument("wanted", nargs=-1, metavar="[ID|PATH]...")
 @click.option("--last", is_flag=True, help="Use the newest session (the default).")
-@click.option("--lens", type=click.Choice(_LENSES), multiple=True, help="Only this; several may be given.")
+@click.option("--lens", type=click.Choice(_LENSES), multiple=True, help="Only this lens. May be repeated.")
 @filter_options(limit=1)
 @json_option
 @click.pass_obj

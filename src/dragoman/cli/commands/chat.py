@@ -43,6 +43,8 @@ def _chat(console: Console, options: Options) -> ExitCode:
         try:
             session.begins()
             lively = sys.stdin.isatty() and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+            if lively:
+                session.view.begins("/help lists the commands; Ctrl-D ends the chat.")
             if lively and sys.platform != "win32":
                 from dragoman.cli.terminal.type_ahead import TypeAhead
 

@@ -92,7 +92,7 @@ def _document(configuration: Configuration, found: dict[str, Any]) -> dict[str, 
 
 
 @command.command(short_help="Show where the files and folders are.")
-@click.argument("which", required=False, type=click.Choice(["user", "project", "plugins", "data", "cache"]))
+@click.argument("which", required=False, type=click.Choice(["user", "project", "config", "plugins", "data", "cache"]))
 @json_option
 @click.pass_obj
 def path(console: Console, *, which: str | None, as_json: bool) -> ExitCode:
@@ -117,6 +117,7 @@ def _places(configuration: Configuration) -> dict[str, Path | None]:
     return {
         "user": configuration.user_file,
         "project": project.file or project.root if project else None,
+        "config": configuration.config_dir,
         "plugins": configuration.config_dir / "plugins",
         "data": configuration.data_dir,
         "cache": configuration.cache_dir,

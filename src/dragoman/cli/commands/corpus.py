@@ -44,7 +44,7 @@ def _folders(_: click.Context, __: click.Parameter, text: str | None) -> tuple[s
 @click.option(
     "--redact/--no-redact",
     default=None,
-    help="Take secrets, home folders and names of users out of what is written; default: if DST is remote.",
+    help="Replace secrets, home folders and user names with placeholders; default: if DST is remote.",
 )
 @click.option("--engine", type=click.Choice(["processes", "dask"]), default="processes", help="What runs the workers.")
 @click.option("--scheduler", metavar="ADDRESS", help="Scheduler of a Dask cluster; default: one on this machine.")

@@ -40,16 +40,16 @@ class Checked(msgspec.Struct, frozen=True):
     problems: list[Problem]
 
 
-@command.command(short_help="Hold a dialect to the laws.")
+@command.command(short_help="Check a dialect against the laws.")
 @click.argument("dialect", metavar="FILE", shell_complete=complete_dialects)
 @json_option
 @click.pass_obj
 def check(console: Console, *, dialect: str, as_json: bool) -> ExitCode:
-    """Hold the dialect in FILE (.py, .toml, .yaml), or one that is listed, to the laws of all dialects.
+    """Check the dialect in FILE (.py, .toml, .yaml), or a listed one, against the laws.
 
     Names are legal and unique, definitions valid; what is written reads back as the same operation but for the stated
-    loss; results told are understood again; any arguments give a call or a failure. Exits with 1 when a law does not
-    hold, or when something is left to do.
+    loss; results read back as they were written; any arguments give a call or a failure. Exits with 1 when a law
+    does not hold, or when something is left to do.
     """
     console.configuration()
     found = _checked(dialect)

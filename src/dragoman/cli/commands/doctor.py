@@ -33,7 +33,7 @@ def command() -> None:
 @json_option
 @click.pass_obj
 def inspect(console: Console, *, file: Path, lines: int, as_json: bool) -> ExitCode:
-    """Show what FILE is taken for, how sure every format is, and its first events with the bytes they came from."""
+    """Show how FILE is recognised, and its first events with the bytes they came from."""
     sure = base.confidences(file)
     best = max(sure, key=lambda name: sure[name])
     if as_json:

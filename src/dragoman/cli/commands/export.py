@@ -43,7 +43,9 @@ _STRATEGIES = ("raw", "clean", "reasoning")
     "--to", "--export-format", "target", type=click.Choice(_TARGETS), metavar="FORM", help="What to write: see above."
 )
 @click.option("--strategy", type=click.Choice(_STRATEGIES), help="What to keep: see above.")
-@click.option("--redact", is_flag=True, help="Take out secrets, home folders, user names and e-mail addresses.")
+@click.option(
+    "--redact", is_flag=True, help="Replace secrets, home folders, user names and e-mail addresses with placeholders."
+)
 @click.option(
     "-o",
     "--output",
@@ -85,15 +87,15 @@ def command(
 
     \b
     --strategy raw        every event, with its original record
-    --strategy clean      what was said and done, without the client's book-keeping
+    --strategy clean      what was said and done, without the client's internal records
     --strategy reasoning  what was asked, thought, said and called; what tools gave is cut
 
     Without --strategy, jsonl, dragoman and parquet hold every event, and the others what is clean. Without --to, the
-    ending of the output's name says it.
+    extension of the output file decides.
 
-    --redact puts placeholders where keys, tokens, passwords, values of variables named like *KEY* or *TOKEN*, home
-    folders, user names and e-mail addresses were, the same for the same value; how many is told on standard error.
-    It does not look into pictures or archives: read what you give away.
+    --redact replaces keys, tokens, passwords, values of variables named like *KEY* or *TOKEN*, home folders, user names
+    and e-mail addresses with placeholders, equal values with the same one, and prints the number of replacements on
+    standard error. It does not look into pictures or archives: read what you give away.
 
     \b
     dragoman export 3f2a --to html -o session.html --redact

@@ -60,7 +60,12 @@ if TYPE_CHECKING:
 @click.option(
     "--web", is_flag=True, help="Search the web and fetch pages here, where the model's provider does not do it."
 )
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Refuse requests after this.")
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0),
+    metavar="DOLLARS",
+    help="Refuse further requests once this much was spent.",
+)
 @click.option(
     "--no-record", is_flag=True, help="Keep nothing on disk: no record of sessions, and nothing that a restart needs."
 )

@@ -113,7 +113,7 @@ def install(
 @_yes
 @click.pass_obj
 def uninstall(console: Console, /, *, client: str | None, every: bool, project: bool, yes: bool) -> ExitCode:
-    """Take the line out of a client's settings again. The change is shown first."""
+    """Remove the line from a client's settings. The change is shown first."""
     from dragoman.serve.hook import changes_to_uninstall
 
     kept = _kept(console)
@@ -172,7 +172,7 @@ def status(console: Console, /, *, as_json: bool) -> ExitCode:
 @click.option("--check", is_flag=True, help="Only show whether a server of yours is running (exit code 1 if not).")
 @click.pass_obj
 def serve(console: Console, /, *, check: bool) -> ExitCode:
-    """Answer hooks from one process that stays, at a fraction of the cost, until Ctrl-C.
+    """Answer hooks from one long-running process, at a fraction of the cost, until Ctrl-C.
 
     It listens on a socket that only you can open. The installed lines ask it when it runs, and decide by themselves
     when it does not.

@@ -16,7 +16,7 @@ from dragoman.logs import history
 
 @click.group
 def command() -> None:
-    """Look after the index of all logs.
+    """Show, update or rebuild the index of all logs.
 
     Commands over the history bring it up to the logs by themselves, reading only what is new. Deleting it loses
     nothing: it is made again from the logs.
@@ -49,14 +49,14 @@ def info(console: Console, *, as_json: bool) -> ExitCode:
 @json_option
 @click.pass_obj
 def update(console: Console, *, client: str | None, as_json: bool) -> ExitCode:
-    """Bring the index up to the logs: files that did not change are not opened, files that grew are read on."""
+    """Update the index from the logs. Unchanged files are not opened; of files that grew, only the new part is read."""
     found = _logs(console, client)
     with _opened(console) as index, console.progress("reading", index.count() or None) as advance:
         counts = index.update(found, advance, is_everything=client is None)
     return _told(console, counts, as_json=as_json)
 
 
-@command.command(short_help="Read all logs anew.")
+@command.command(short_help="Read all logs again.")
 @client_option
 @json_option
 @click.pass_obj
@@ -68,11 +68,11 @@ def rebuild(console: Console, *, client: str | None, as_json: bool) -> ExitCode:
     return _told(console, counts, as_json=as_json)
 
 
-@command.command(short_help="Give back space that is no longer used.")
+@command.command(short_help="Return unused space to the file system.")
 @json_option
 @click.pass_obj
 def vacuum(console: Console, *, as_json: bool) -> ExitCode:
-    """Give the space of what was forgotten back to the system."""
+    """Return unused space to the file system."""
     with _opened(console) as index:
         freed = index.vacuum()
     if as_json:

@@ -243,7 +243,7 @@ def _beginning(found: Iterable[archive.KeptLog], id: str) -> set[str]:
 @command.command(short_help="Keep logs every day: print what that needs, install or remove it.")
 @click.option("--with", "kind", type=click.Choice(keep_timer.KINDS), help="Default: what this machine has.")
 @click.option("--install", is_flag=True, help="Do it.")
-@click.option("--remove", is_flag=True, help="Take it away again.")
+@click.option("--remove", is_flag=True, help="Remove the timer.")
 @json_option
 @click.pass_obj
 def timer(console: Console, *, kind: str | None, install: bool, remove: bool, as_json: bool) -> ExitCode:

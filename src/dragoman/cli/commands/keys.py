@@ -26,7 +26,7 @@ def command() -> None:
 @click.argument("provider")
 @click.pass_obj
 def set_key(console: Console, *, provider: str) -> ExitCode:
-    """Store the key of PROVIDER, which is asked for; without a terminal it is read from standard input."""
+    """Ask for the key of PROVIDER and store it. Without a terminal, the key is read from standard input."""
     from dragoman.config.files import store_key
 
     configuration = console.configuration()
@@ -81,7 +81,7 @@ def list_keys(console: Console, *, as_json: bool) -> ExitCode:
 @click.argument("provider")
 @click.pass_obj
 def test_key(console: Console, *, provider: str) -> ExitCode:
-    """Ask PROVIDER for its models with the key there is: nothing is charged for that."""
+    """List the models of PROVIDER to check its key. Nothing is charged for that."""
     from .models import _listed
 
     _check(provider, _known(console))

@@ -33,7 +33,7 @@ class _Command(click.Command):
 @click.argument("pattern")
 @click.argument("wanted", metavar="[PATH|ID]...", nargs=-1)
 @click.option("--regex", "-E", is_flag=True, help="PATTERN is a regular expression (Python's).")
-@click.option("--ignore-case", "-i", is_flag=True, help="Letters match in either case.")
+@click.option("--ignore-case", "-i", is_flag=True, help="Case-insensitive search.")
 @click.option("--tool", help="Only calls of this tool, by its native name, and their results.")
 @click.option(
     "--op",

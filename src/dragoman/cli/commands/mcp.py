@@ -47,7 +47,14 @@ def command() -> None:
 )
 @click.option("--history", is_flag=True, help="Serve the tools that look into recorded sessions, and the sessions.")
 @click.option("--agents", "prompts", is_flag=True, help="Offer your agents and the project's as prompts.")
-@click.option("--dialect", "-d", default="plain", metavar="NAME", shell_complete=complete_dialects, help="Whose words.")
+@click.option(
+    "--dialect",
+    "-d",
+    default="plain",
+    metavar="NAME",
+    shell_complete=complete_dialects,
+    help="Vocabulary to serve the tools in.",
+)
 @click.option(
     "--workspace",
     "-w",
@@ -282,7 +289,7 @@ class Tried(msgspec.Struct, frozen=True):
 @click.argument("target", nargs=-1, required=True, metavar="COMMAND…|URL|NAME")
 @click.pass_obj
 def test(console: Console, *, target: tuple[str, ...], tool: str | None, arguments: str, as_json: bool) -> ExitCode:
-    """Open the server that a command starts, that listens at a URL, or that is set up under a NAME.
+    """Connect to a server: one that a command starts, one at a URL, or one that is set up under a NAME.
 
     Exits with 1 when a tool of it cannot be offered, with 7 when it cannot be opened.
 

@@ -18,7 +18,9 @@ from dragoman.cli.terminal.console import Console, ExitCode, json_option
     show_default=True,
     help="What was done; what went wrong; which tools were used.",
 )
-@click.option("--size", type=click.IntRange(min=500), default=32_000, show_default=True, help="Characters, at most.")
+@click.option(
+    "--size", type=click.IntRange(min=500), default=32_000, show_default=True, help="Maximum number of characters."
+)
 @filter_options(limit=20)
 @json_option
 @click.pass_obj

@@ -50,7 +50,9 @@ if TYPE_CHECKING:
 @click.option(
     "--with-agents", is_flag=True, help="Write the conversations of sub-agents too, if the client keeps them."
 )
-@click.option("--redact", is_flag=True, help="Take out secrets, home folders, user names and e-mail addresses.")
+@click.option(
+    "--redact", is_flag=True, help="Replace secrets, home folders, user names and e-mail addresses with placeholders."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
 @format_option
 @json_option

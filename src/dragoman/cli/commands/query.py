@@ -58,7 +58,7 @@ def command(
     max_memory: int,
     as_json: bool,
 ) -> ExitCode:
-    """Ask recorded sessions in SQL (DuckDB); `-` reads it from standard input.
+    """Query recorded sessions with SQL (DuckDB); `-` reads it from standard input.
 
     There are the tables sessions, turns, steps, calls, operations, outcomes and usage; `--tables` describes them. The
     SQL can reach neither files nor the network. With --json each row is an object on a line of its own. A query that

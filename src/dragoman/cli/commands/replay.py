@@ -40,7 +40,7 @@ _SHOWN = 12
     show_default=True,
     help="Seconds a call may take.",
 )
-@click.option("--texts/--no-texts", default=True, help="Whether other words with the same meaning are shown.")
+@click.option("--texts/--no-texts", default=True, help="Show results that differ only in wording.")
 @sandbox_option
 @json_option
 @click.pass_obj
@@ -56,13 +56,13 @@ def command(
     sandbox: str | None,
     as_json: bool,
 ) -> ExitCode:
-    """Run the calls of a session again with our own tools, and show where they come out otherwise.
+    """Run the calls of a session again with our own tools, and show where the results differ.
 
     Files are changed and commands are run, in --workspace: give it a copy. No file tool leaves that folder, and no
     command does where there is a sandbox; without one a command can reach everything that you can. So the commands of
-    a log that lies elsewhere than in the folders of your own clients are run only with --commands. Calls that ask
-    people, models or the network are passed over, as are those that were refused. Exits with 1 when the outcome of a
-    call differs from the log; other words alone are shown and exit with 0.
+    a log outside the folders of your own clients are run only with --commands. Calls that ask people, models or the
+    network are skipped, as are those that were refused. Exits with 1 when the outcome of a call differs from the log;
+    differences in wording alone are shown, and the exit code is 0.
     """
     from dragoman.cli.runner import run as run_in_loop
 

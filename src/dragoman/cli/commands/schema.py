@@ -142,7 +142,7 @@ _TITLES = {
 }
 
 
-@command.command(short_help="Hold logs against the catalogue; exit 1 on drift.")
+@command.command(short_help="Compare logs with the catalogue; exit 1 on drift.")
 @_wanted
 @click.option(
     "--language",

@@ -107,7 +107,7 @@ def add(console: Console, *, folder: Path, client: str | None) -> ExitCode:
 @click.argument("folder", type=click.Path(resolve_path=True, path_type=Path))
 @click.pass_obj
 def remove(console: Console, *, folder: Path) -> ExitCode:
-    """Look into FOLDER no longer. It is taken out of your settings; its files stay."""
+    """Stop looking for logs in FOLDER. It is removed from your settings; its files stay."""
 
     def removed(table: Any) -> bool:
         folders = table.get("folders", [])

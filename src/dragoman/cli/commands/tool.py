@@ -31,7 +31,7 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
 @click.option(
     "--workspace",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder to work in; nothing outside of it is touched.",
+    help="The folder to work in; nothing outside it is touched.",
 )
 @sandbox_option
 @json_option
@@ -45,7 +45,7 @@ def command(
     sandbox: str | None,
     as_json: bool,
 ) -> ExitCode:
-    """Do one operation, or call a tool of a plugin, and show what it gave.
+    """Do one operation, or call a tool of a plugin, and show the result.
 
     A value is text, a number, true or false, or JSON for a list; @FILE takes it from a file, @- from standard input.
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @click.argument("wanted", metavar="[PATH|ID]...", nargs=-1)
 @click.option("--client", help="Only sessions of this client, for example codex.")
 @click.option("--from-start", is_flag=True, help="Also show what is already in the logs.")
-@click.option("--every", type=click.FloatRange(min=0.05), default=0.5, show_default=True, help="Seconds between looks.")
+@click.option(
+    "--every", type=click.FloatRange(min=0.05), default=0.5, show_default=True, help="Seconds between checks."
+)
 @click.option("--once", is_flag=True, help="Look once and end: with --from-start, everything so far.")
 @json_option
 @click.pass_obj

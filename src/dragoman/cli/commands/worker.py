@@ -35,7 +35,7 @@ _SOON: Final = 30.0
     type=click.FloatRange(min=1),
     default=30.0,
     metavar="SECONDS",
-    help="Time after which a worker that was not heard of is dead; default: 30.",
+    help="Seconds without a sign of life after which a worker counts as dead; default: 30.",
 )
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- RUN OPTIONS]")
 @click.pass_obj

@@ -24,6 +24,7 @@ from .call_lines import MOST_LINES, Line, as_printed, cut, said_of, told_of
 from .console import Console, foreign, width_of
 from .markdown_stream import Prose
 from .streams import stdout
+from .visible import wrapped
 
 if TYPE_CHECKING:
     from dragoman.engine import RunResult
@@ -275,7 +276,7 @@ class Lines:
         done = not any(isinstance(one, Failure) for one in result.outcomes)
         diffs = not (done and result.call_id in self._seen)
         for line, style in told_of(result.outcomes, result.duration, output=shown is None, diffs=diffs):
-            self._aside(f"  {line}", style)
+            self._aside(f"  {line}" if done else self._indented(line), style)
         self._busy(self._doing())
 
     def _sources(self, event: ev.ModelFinished) -> None:
@@ -336,6 +337,12 @@ class Lines:
             return between.join(parts)
         text = between.join(part.replace(" ", "\xa0") for part in parts) if len(parts) > 1 else parts[0]
         return fill(text, width_of(sys.stderr), break_long_words=False, break_on_hyphens=False).replace("\xa0", " ")
+
+    def _indented(self, text: str) -> str:
+        """Lines below the head of a call; on a terminal, not torn apart within a word."""
+        width = width_of(sys.stderr) - 2 if sys.stderr.isatty() else None
+        rows = (row for line in text.split("\n") for row in (wrapped(line, width, words=True) if width else (line,)))
+        return "\n".join(f"  {row}".rstrip() for row in rows)
 
     def _clear(self) -> None:
         if self._status is not None:
