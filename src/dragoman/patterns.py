@@ -71,7 +71,7 @@ class Pattern:
         """Whether it matches anywhere in a text. Raises `PatternError` when that cannot be found out in time."""
         if len(text) <= self._quick:
             return self._re.search(text) is not None
-        return self._linear(text).found(text)
+        return self._linear(text).matches(text)
 
     def spans(self, text: str) -> tuple[tuple[int, int], ...]:
         """Where the matches are, one after another; empty ones are left out."""
@@ -323,7 +323,7 @@ class _Automaton:
 
     # ── matching ───────────────────────────────────────────────────────────
 
-    def found(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         return any(state.nodes & self._start for state in self._backwards(text))
 
     def spans(self, text: str) -> Iterable[tuple[int, int]]:

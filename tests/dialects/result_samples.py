@@ -171,7 +171,7 @@ def _calls(spelling: type[Spelling[Any]], operation_type: type[op.Operation]) ->
     written: dict[str, tuple[NativeCall, op.Operation]] = {}
     for call in _said(spelling, operation_type):
         freeform = spelling.freeform
-        arguments = call.said() if freeform is None else call.said()[freeform.field]
+        arguments = call.native_arguments() if freeform is None else call.native_arguments()[freeform.field]
         native = NativeCall("1", call.native_name, arguments, spelling.namespace, spelling.executed_by)
         try:
             operation = next((one for one in call.to_operations() if type(one) is operation_type), None)

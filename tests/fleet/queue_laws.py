@@ -164,7 +164,7 @@ def gives_what_somebody_should_be_told_of_to_one_worker_until_it_is_told(opened:
     for task, state in (("told", "waiting"), ("late", "waiting"), ("answered", "waiting"), ("ended", "done")):
         assert queue.end(taken_now[task], state, telling=-1.0)  # type: ignore[arg-type]
     assert queue.end(taken_now["silent"], "waiting")
-    queue.told(taken_now["told"].id)
+    queue.mark_notified(taken_now["told"].id)
     assert queue.decide(taken_now["answered"].id, (), complete=True)
     other = opened()
     assert [entry.task for entry in other.to_tell(1000.0, -1.0)] == ["late"]  # what has ended is given up

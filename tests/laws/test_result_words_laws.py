@@ -134,7 +134,7 @@ def test_what_a_template_writes_it_reads_again(
     lossy = pivot.field if pivot is not None and isinstance(pivot.kind, Body) and pivot.kind.loss else None
     again = template.read(text, operation)
     assert again is not None, text
-    for name in template.said():
+    for name in template.written_fields():
         if name != lossy:
             assert getattr(again, name) == getattr(item, name), (name, text)
     assert template.write(again, operation) == text

@@ -28,13 +28,13 @@ class Draft:
         self.sandbox: dict[str, Any] = {}
         self.limits: dict[str, Any] = {}
 
-    def said(self, key: str, kind: type) -> Any:
+    def value_of(self, key: str, kind: type) -> Any:
         """A value of this kind, or `None`; an empty one is one that was not given."""
         value = self.section.take(key)
         return None if value is None or value == "" else self.section.of(key, kind)
 
     def needed(self, key: str) -> str | None:
-        value: str | None = self.said(key, str)
+        value: str | None = self.value_of(key, str)
         if value is None and self.section.content.get(key) in (None, ""):
             self.section.problems.add_at(1, f'it has no "{key}", which every such file has')
         return value
@@ -62,7 +62,7 @@ class Draft:
 
     def most_turns(self, *keys: str) -> None:
         """The first of these keys that says how many rounds there may be."""
-        stated = [(key, turns) for key in keys if (turns := self.said(key, int)) is not None]
+        stated = [(key, turns) for key in keys if (turns := self.value_of(key, int)) is not None]
         if stated and stated[0][1] < 1:
             self.section.problem(f"must be 1 or more, not {stated[0][1]}", stated[0][0])
         elif stated:
@@ -70,7 +70,7 @@ class Draft:
 
     def model(self, key: str = "model", *, provider: str | None = None, aliases: Collection[str] = ()) -> str | None:
         """The model as `provider:model`; one whose provider is not known here is kept and not guessed."""
-        stated: str | None = self.said(key, str)
+        stated: str | None = self.value_of(key, str)
         if stated is None or stated.strip().lower() == "inherit":
             return None
         stated = stated.strip()
@@ -141,7 +141,7 @@ _PROVIDERS: Final[Mapping[str, str]] = {
 
 def list_of_texts(draft: Draft, key: str) -> list[str] | None:
     """A list of texts, or `None`."""
-    value = draft.said(key, list)
+    value = draft.value_of(key, list)
     for index, entry in enumerate(value or ()):
         if not isinstance(entry, str):
             draft.section.problem(f"must be a name, not {shown(entry)}", key, index)

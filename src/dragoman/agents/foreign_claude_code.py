@@ -103,7 +103,7 @@ def _split(text: str) -> list[str]:
 
 
 def _permission_mode(draft: Draft) -> None:
-    mode: Any = draft.said("permissionMode", str)
+    mode: Any = draft.value_of("permissionMode", str)
     match mode:
         case None:
             pass

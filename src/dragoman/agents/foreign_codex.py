@@ -53,8 +53,8 @@ def _role(
     draft = Draft("codex", values, problems, known)
     name, description = draft.needed("name"), draft.needed("description")
     key = "developer_instructions"
-    instructions = draft.needed(key) if needs_instructions else draft.said(key, str)
-    provider = draft.said("model_provider", str)
+    instructions = draft.needed(key) if needs_instructions else draft.value_of(key, str)
+    provider = draft.value_of("model_provider", str)
     model = draft.model(provider="openai" if provider is None else provider)
     if model is None and provider is not None:
         draft.keep("model_provider", provider)
@@ -73,7 +73,7 @@ def _role(
 
 def _sandbox(draft: Draft) -> None:
     """Where their sandbox lets a program only read, so does ours; as there may be none, commands are asked about."""
-    mode = draft.said("sandbox_mode", str)
+    mode = draft.value_of("sandbox_mode", str)
     match mode:
         case None:
             pass

@@ -24,7 +24,7 @@ def read(text: str, problems: Problems, path: str | None, known: Collection[str]
         return None
     draft = Draft("gemini_cli", page.values, problems, known)
     section = draft.section
-    kind = draft.said("kind", str)
+    kind = draft.value_of("kind", str)
     if kind == "remote" or any(key in section.content for key in _REMOTE):
         section.problem("an agent on another machine (A2A) is not run from here", "kind")
         return None
@@ -35,7 +35,7 @@ def read(text: str, problems: Problems, path: str | None, known: Collection[str]
         section.problem(f"must be lower-case letters, digits, `-` and `_`, not {name!r}", "name")
     tools = _tools(draft)
     draft.most_turns("max_turns")
-    minutes = draft.said("timeout_mins", int)
+    minutes = draft.value_of("timeout_mins", int)
     if minutes is not None and minutes < 1:
         section.problem(f"must be 1 or more, not {minutes}", "timeout_mins")
     elif minutes is not None:

@@ -32,10 +32,10 @@ def read(text: str, problems: Problems, path: str | None, known: Collection[str]
     if page is None:
         return None
     draft = Draft("opencode", page.values, problems, known)
-    name = draft.said("name", str) or _name(path)
+    name = draft.value_of("name", str) or _name(path)
     if name is None:
         problems.add_at(1, "it has no name; write `name: …`")
-    description = draft.said("description", str) or ""
+    description = draft.value_of("description", str) or ""
     tools = _Permissions(draft).applied()
     draft.most_turns("steps", "maxSteps")
     return draft.agent(name, path, description=description, instructions=page.body, model=draft.model(), tools=tools)

@@ -502,7 +502,7 @@ class Kernel:
         elif not earlier.is_at_rest:
             live.text = answer_of(live, await self._leg(live, "", earlier))
         live.earlier = None
-        while (said := await self.heard(live) or complaint_about(live)) is not None:
+        while (said := await self.next_message(live) or complaint_about(live)) is not None:
             live.text = answer_of(live, await self._leg(live, said))
 
     async def _leg(self, live: Live, words: str, earlier: Earlier | None = None) -> RunResult:
@@ -678,7 +678,7 @@ class Kernel:
 
     # ── waiting and hearing ────────────────────────────────────────────────
 
-    async def heard(self, live: Live) -> str | None:
+    async def next_message(self, live: Live) -> str | None:
         """What others have to tell an agent, as one text; `None` when there is nothing and nobody left to wait for."""
         while True:
             live.news.clear()

@@ -86,12 +86,12 @@ class Earlier(msgspec.Struct, frozen=True):
 
 
 class Started(NamedTuple):
-    """An agent that another one had started. `heard`: the one that started it knows how it ended."""
+    """An agent that another one had started. `reported`: the one that started it knows how it ended."""
 
     event: ev.AgentStarted
     call: Call | None
     ended: ev.AgentEnded | None
-    heard: bool
+    reported: bool
 
 
 class Recorded:
@@ -136,11 +136,11 @@ class Recorded:
                 place = ended.get(event.agent)
                 end = None if place is None else self._events[place]
                 assert end is None or isinstance(end, ev.AgentEnded)
-                heard = place is not None and self._heard(event, self._events[place:])
-                found.append(Started(event, calls.get((event.stream, event.call_id)), end, heard))
+                reported = place is not None and self._reported(event, self._events[place:])
+                found.append(Started(event, calls.get((event.stream, event.call_id)), end, reported))
         return found
 
-    def _heard(self, started: ev.AgentStarted, after: Sequence[ev.AnyEvent]) -> bool:
+    def _reported(self, started: ev.AgentStarted, after: Sequence[ev.AnyEvent]) -> bool:
         """Whether the agent that had started another was told of its end: by a result, or in words."""
         for event in after:
             if event.stream != started.stream:

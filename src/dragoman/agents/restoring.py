@@ -49,7 +49,7 @@ def restore(kernel: Forest, root: Live, record: Recorded, words: str) -> list[Li
         call_id = one.event.call_id or ""
         if parent.earlier is not None and call_id in {call.id for call in parent.earlier.open_calls}:
             parent.attached[call_id] = live
-        if one.heard:
+        if one.reported:
             parent.heard_of.add(live.id)
         if one.ended is not None or not again.known:
             _end(live, one)

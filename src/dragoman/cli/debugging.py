@@ -22,7 +22,7 @@ def offer(running: engine.Running) -> Iterator[str]:
         yield f"  note on {note.tool}: {note.message}"
 
 
-def heard(event: AnyEvent) -> str | None:
+def model_words(event: AnyEvent) -> str | None:
     """An event in the model's own words, where it has any."""
     match event:
         case ModelAsked(step=step):

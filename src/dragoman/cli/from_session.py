@@ -20,7 +20,7 @@ from .log_files import are_own, events_of, files_of
 from .terminal.console import Console, here
 
 if TYPE_CHECKING:
-    from dragoman.logs.port import SubAgent, Told
+    from dragoman.logs.port import SessionHistory, SubAgent
 
 
 def told_events(console: Console, wanted: str, run: str) -> list[model.AnyEvent]:
@@ -47,13 +47,13 @@ def told_events(console: Console, wanted: str, run: str) -> list[model.AnyEvent]
     return [begun, *_as_events(told.conversation, run, facts)]
 
 
-def told_of(events: list[model.AnyEvent], found: list[logs.Found], *, keep_thoughts: bool = False) -> Told:
+def told_of(events: list[model.AnyEvent], found: list[logs.Found], *, keep_thoughts: bool = False) -> SessionHistory:
     """What was said in these events of one session, as a conversation."""
-    from dragoman.logs.port import Told, history_of
+    from dragoman.logs.port import SessionHistory, history_of
 
     if found[0].format == "dragoman":
         said = history.conversation_of(events)
-        return Told(tuple(item for item in said if item.role != "system"))
+        return SessionHistory(tuple(item for item in said if item.role != "system"))
     format = logs.FORMATS[found[0].format]
     return history_of(events, format.dialect, writer=format.writer() if keep_thoughts else None)
 
@@ -73,7 +73,7 @@ def agents_of(events: list[model.AnyEvent], found: list[logs.Found], session: st
     return sub_agents(events, session, read)
 
 
-def _say(console: Console, told: Told, session: str) -> None:
+def _say(console: Console, told: SessionHistory, session: str) -> None:
     left_out = ", ".join(f"{what} ({count})" for what, count in told.left_out.items())
     console.note(f"Continuing {session}" + (f"; left out: {left_out}" if left_out else ""))
 

@@ -27,7 +27,7 @@ class ToldCall(msgspec.Struct, frozen=True):
     question: bool
 
 
-class Told(msgspec.Struct, frozen=True):
+class RunNotice(msgspec.Struct, frozen=True):
     """What is told of a run. `text` is all of it in words, as chat services take it."""
 
     text: str
@@ -62,7 +62,7 @@ def facts_of(
     folder: str = "",
     message: str = "",
     calls: Sequence[WaitingCall] = (),
-) -> Told:
+) -> RunNotice:
     """What is told, without a secret that is known here."""
     short = run[:8]
     line = task.strip().split("\n")[0][:200]
@@ -71,7 +71,7 @@ def facts_of(
     words += [f"dragoman approve {short}    dragoman refuse {short}"] if calls else []
     words += [message] if message and not calls else []
     told = tuple(ToldCall(call.id, call.digest, call.summary, bool(call.asks)) for call in calls)
-    facts = Told("\n".join(words), run, state, task, folder, message, told)
+    facts = RunNotice("\n".join(words), run, state, task, folder, message, told)
     return Secrets(secrets_of(configuration)).value(facts)
 
 

@@ -211,7 +211,7 @@ class Session:
 
         chosen = self._options.approval
         if self._keyboard is None and chosen != "deny":
-            self._keyboard = Keyboard.found()
+            self._keyboard = Keyboard.attached()
         # A run that is resumed may bring an answer along. With --yes, only what the model asks is put to the user.
         asks = self._keyboard is not None and chosen != "yes"
         askable = asks or chosen == "ask" or self._options.resume is not None
@@ -727,9 +727,9 @@ class Session:
             self._console.note(self._secrets.text(line))
 
     def _show_words(self, event: AnyEvent) -> None:
-        from .debugging import heard
+        from .debugging import model_words
 
-        words = heard(event)
+        words = model_words(event)
         if words is not None:
             self.view.pause()
             self._console.note(self._secrets.text(words))

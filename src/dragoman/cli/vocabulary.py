@@ -24,7 +24,7 @@ _MAX_TEXT: Final = 64 << 20
 """Bytes of a text that is read from a file or a pipe as a whole; a pipe may have no end."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class NativeWords(msgspec.Struct, frozen=True):
     """An operation in the words of a vocabulary, and what is lost by it."""
 
     calls: tuple[model.NativeCall, ...]

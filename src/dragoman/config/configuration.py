@@ -15,8 +15,8 @@ from .files.folders import current_folder, system_folder
 from .kinds import Kind, judged
 from .layers import (
     PREFIX,
-    Found,
     Layer,
+    LayerValue,
     Origin,
     Reader,
     built,
@@ -70,7 +70,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     settings: Settings
-    values: dict[str, Found]
+    values: dict[str, LayerValue]
     warnings: tuple[str, ...]
     refusals: tuple[Refusal, ...]
     config_dir: Path
@@ -83,7 +83,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     def with_profile(self, name: str) -> Configuration:
         """The same settings with another profile chosen; `ConfigError` when there is none of that name."""
         below, project, above = self.layers
-        found = Found(name, Origin("flag", "profile"), fields_of(Settings)["profile"])
+        found = LayerValue(name, Origin("flag", "profile"), fields_of(Settings)["profile"])
         above = {**above, ("profile",): found}
         values = _with_profile(below, project, above)
         return msgspec.structs.replace(
@@ -300,7 +300,7 @@ def _admitted(project: Layer, own: Layer, *, trusted: bool) -> tuple[Layer, list
     return admitted, refusals
 
 
-def _own_value(path: Key, found: Found, own: Layer) -> Any:
+def _own_value(path: Key, found: LayerValue, own: Layer) -> Any:
     """The value that holds without the project."""
     if path in own:
         return own[path].value

@@ -41,7 +41,7 @@ class Origin(msgspec.Struct, frozen=True):
         return f"{self.layer} {place}" if self.profile is None else f"profile {self.profile}, {self.layer} {place}"
 
 
-class Found(msgspec.Struct, frozen=True):
+class LayerValue(msgspec.Struct, frozen=True):
     """A value of one layer."""
 
     value: Any
@@ -49,7 +49,7 @@ class Found(msgspec.Struct, frozen=True):
     field: Field
 
 
-Layer = dict[Key, Found]
+Layer = dict[Key, LayerValue]
 
 
 class Reader:
@@ -127,7 +127,7 @@ class Reader:
         else:
             if field.kind is Kind.RULES:
                 converted = tuple(msgspec.structs.replace(rule, source=_SOURCES[self.layer]) for rule in converted)
-            self.found[path] = Found(self.rooted(converted, field), self.origin(path), field)
+            self.found[path] = LayerValue(self.rooted(converted, field), self.origin(path), field)
 
     def rooted(self, value: Any, field: Field) -> Any:
         """A name that is a file, with its whole path: like a path it is relative to the file that says it."""
@@ -241,13 +241,13 @@ def default_layer(settings: Settings) -> Layer:
     return dict(_leaves(settings))
 
 
-def _leaves(table: msgspec.Struct, path: Key = ()) -> Iterator[tuple[Key, Found]]:
+def _leaves(table: msgspec.Struct, path: Key = ()) -> Iterator[tuple[Key, LayerValue]]:
     for name, field in fields_of(type(table)).items():
         value = getattr(table, name)
         if field.table is not None and not field.named:
             yield from _leaves(value, (*path, name))
         elif not field.named:
-            yield (*path, name), Found(value, Origin("default"), field)
+            yield (*path, name), LayerValue(value, Origin("default"), field)
 
 
 def file_layer(layer: Literal["user", "project"], path: Path, content: bytes, *, base: Path) -> Reader:
@@ -324,7 +324,7 @@ def flag_layer(flags: Mapping[str, object], cwd: Path) -> list[Reader]:
     return readers
 
 
-def merged(*layers: Mapping[Key, Found]) -> Layer:
+def merged(*layers: Mapping[Key, LayerValue]) -> Layer:
     """Later layers win, but rules of all layers hold. In the order of the settings: equal ones are shown equally."""
     merged: Layer = {}
     for layer in layers:
@@ -336,7 +336,7 @@ def merged(*layers: Mapping[Key, Found]) -> Layer:
     return {path: merged[path] for path in _paths(merged, Settings)}
 
 
-def _paths(layer: Mapping[Key, Found], table: type[msgspec.Struct], path: Key = ()) -> Iterator[Key]:
+def _paths(layer: Mapping[Key, LayerValue], table: type[msgspec.Struct], path: Key = ()) -> Iterator[Key]:
     for name, field in fields_of(table).items():
         here = (*path, name)
         for each in [(*here, chosen) for chosen in _chosen(layer, here)] if field.named else [here]:
@@ -346,12 +346,12 @@ def _paths(layer: Mapping[Key, Found], table: type[msgspec.Struct], path: Key = 
                 yield each
 
 
-def _chosen(layer: Mapping[Key, Found], path: Key) -> list[str]:
+def _chosen(layer: Mapping[Key, LayerValue], path: Key) -> list[str]:
     """The names the user chose within a table of named things."""
     return sorted({key[len(path)] for key in layer if key[: len(path)] == path})
 
 
-def built(table: type[msgspec.Struct], layer: Mapping[Key, Found], path: Key = ()) -> Any:
+def built(table: type[msgspec.Struct], layer: Mapping[Key, LayerValue], path: Key = ()) -> Any:
     """The settings as one typed value."""
     values: dict[str, Any] = {}
     for name, field in fields_of(table).items():
@@ -363,5 +363,5 @@ def built(table: type[msgspec.Struct], layer: Mapping[Key, Found], path: Key = (
     return table(**values)
 
 
-def _value(field: Field, layer: Mapping[Key, Found], path: Key) -> Any:
+def _value(field: Field, layer: Mapping[Key, LayerValue], path: Key) -> Any:
     return layer[path].value if field.table is None else built(field.table, layer, path)

@@ -228,7 +228,7 @@ class _ScreenAction(Spelling[op.UseComputer]):
     safety_decision: dict[str, Any] | None = native_only("what must be confirmed is for whoever runs it to ask")
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        arguments = self.said()
+        arguments = self.native_arguments()
         arguments.pop("safety_decision", None)
         return (op.UseComputer(self.native_name, arguments),)
 
@@ -240,7 +240,7 @@ class _ScreenAction(Spelling[op.UseComputer]):
             said = converted(operation.arguments, cls)
         except msgspec.ValidationError:
             return None
-        return said if said.said() == operation.arguments else None
+        return said if said.native_arguments() == operation.arguments else None
 
 
 def _screen_action(name: str, parameters: dict[str, Any]) -> Any:

@@ -41,7 +41,7 @@ class EventStream:
         self._wake: asyncio.Event | None = None
 
     @property
-    def heard(self) -> bool:
+    def has_listeners(self) -> bool:
         """Whether anybody takes events."""
         return bool(self._listeners) or self._items is not None
 
@@ -51,7 +51,7 @@ class EventStream:
 
     def emit(self, kind: type[Any], **facts: Any) -> None:
         """Makes an event, unless nobody takes it."""
-        if not self.heard:
+        if not self.has_listeners:
             return
         self.count += 1
         facts.setdefault("step", self.step or None)

@@ -298,7 +298,7 @@ class Running(Generic[OutputT]):
                 hooks=own.hooks,
                 approver=own.approver,
                 approvals=own.approvals,
-                emit=self._events.tool if self._events.heard else None,
+                emit=self._events.tool if self._events.has_listeners else None,
                 write=self._written,
                 reconsider=self.facade.reconsidered,
                 edit_rules=self.facade.edit_rules,
@@ -606,7 +606,7 @@ class Running(Generic[OutputT]):
         self.facade.lowering = engine.lowering(request)
         if ask.round == 1:
             self._note_losses(request)
-        if self._events.heard:
+        if self._events.has_listeners:
             names = tuple(definition.name for definition in request.definitions if definition.name)
             self._events.emit(ev.ModelAsked, model=request.model, offered=names)
         try:
@@ -618,7 +618,7 @@ class Running(Generic[OutputT]):
         reply = msgspec.structs.replace(reply, provenance=made_by)
         self._spending.count(reply)
         self._room.learn(request.conversation, request.definitions, reply)
-        if self._events.heard:
+        if self._events.has_listeners:
             await self._events.replied(reply, self.facade, own.hooks, self._spending.last_cost)
         return reply
 
@@ -695,7 +695,7 @@ class Running(Generic[OutputT]):
     def _tell_start(self) -> None:
         dialect = self.facade.dialect.name
         self._events.emit(ev.SessionStarted, model=self._setup.model, dialect=dialect, resumed=self._resumed)
-        if self._events.heard:
+        if self._events.has_listeners:
             self._events.given([item for item in self._given if id(item) not in self._known])
 
     async def __aiter__(self) -> AsyncGenerator[Item, None]:

@@ -218,7 +218,7 @@ class Queue:
         )
         return bool(ended)
 
-    def told(self, id: str) -> None:
+    def mark_notified(self, id: str) -> None:
         """Says that whoever was to be told of an entry knows."""
         self._database.execute("UPDATE dragoman_queue SET tell_at = NULL WHERE id = ?", id)
 

@@ -112,7 +112,7 @@ class Worker:
         try:
             problems = await self._tell(entry)
             if not problems:
-                self._queue.told(entry.id)
+                self._queue.mark_notified(entry.id)
         except StorageError as error:  # the database is away: whoever finds the entry tells of it
             problems = [str(error)]
         for problem in problems:

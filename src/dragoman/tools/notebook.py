@@ -19,7 +19,7 @@ def _read_notebook(operation: op.ReadNotebook, context: Context) -> NotebookOutc
     if operation.cell_id is not None:
         place = notebook.place(operation.cell_id)
         chosen = range(place, place + 1)
-    return NotebookOutcome(workspace.resolve(operation.path), tuple(notebook.told(index) for index in chosen))
+    return NotebookOutcome(workspace.resolve(operation.path), tuple(notebook.cell_at(index) for index in chosen))
 
 
 def _edit_notebook(operation: op.EditNotebook, context: Context) -> ChangesOutcome:

@@ -76,7 +76,7 @@ class Offered:
         self.resources, self._listed = tuple(resources), listed
         self.prompts = {prompt.name: prompt for prompt in prompts}
 
-    def found(self, uri: str) -> tuple[ServedResource, dict[str, str]]:
+    def resource_at(self, uri: str) -> tuple[ServedResource, dict[str, str]]:
         """The resource of a URI, with the values of its template. Raises the protocol's error for an unknown one."""
         from mcp import MCPError
         from mcp.types import INVALID_PARAMS
@@ -113,7 +113,7 @@ class Offered:
         from mcp import MCPError
         from mcp.types import INTERNAL_ERROR, ReadResourceResult
 
-        one, values = self.found(params.uri)
+        one, values = self.resource_at(params.uri)
         try:
             content = await one.read(params.uri, **values)
         except ToolError as error:

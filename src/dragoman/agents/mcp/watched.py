@@ -84,7 +84,7 @@ class Watched:
 
     def _version(self, uri: str) -> Any:
         with suppress(ToolError, OSError):
-            one, values = self._offered.found(uri)
+            one, values = self._offered.resource_at(uri)
             if one.version is not None:
                 return one.version(uri, **values)
         return None

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dragoman.model.conversation import AnyPart, Citation, Span, TextPart
 from dragoman.model.json_values import as_list, as_name
 
-from .fields import NAME, camel, count_of, kept
+from .fields import NAME, camel, count_of, metadata_of
 
 _KINDS = ("web", "image", "maps", "retrievedContext")
 _TYPED = frozenset({"uri", "sourceUri", "title", "text", "documentName"})
@@ -142,7 +142,7 @@ def _source(chunk: Any) -> Citation:
         document=as_name(source.get("documentName")),
         quote=as_name(source.get("text")),
         location=rest or None,
-        metadata=kept({"source": kind}),
+        metadata=metadata_of({"source": kind}),
     )
 
 
@@ -201,4 +201,4 @@ def _fetch(texts: _Texts, metadata: dict[str, Any]) -> None:
         url = as_name(said.get("retrievedUrl"))
         if url is not None and status in ("URL_RETRIEVAL_STATUS_SUCCESS", 1):
             rest = {key: value for key, value in said.items() if key != "retrievedUrl"}
-            texts.add(Citation(url, location=rest, metadata=kept({"source": "urlContext"})), None)
+            texts.add(Citation(url, location=rest, metadata=metadata_of({"source": "urlContext"})), None)

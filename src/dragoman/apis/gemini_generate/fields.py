@@ -53,6 +53,6 @@ def write_json(value: Any) -> str:
     return json_text(value, too_deep='"(nested too deeply to be shown)"')
 
 
-def kept(said: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def metadata_of(said: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Metadata of this API, where there is any."""
     return {NAME: said} if said else {}

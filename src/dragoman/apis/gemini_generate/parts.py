@@ -15,7 +15,7 @@ from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.json_values import as_list, as_name
 from dragoman.model.outcomes import Media
 
-from .fields import NAME, camel, kept, write_json
+from .fields import NAME, camel, metadata_of, write_json
 from .paths import PathArguments
 
 CODE_TOOL = "code_execution"
@@ -201,7 +201,7 @@ def _rest(said: dict[str, Any], *typed: str, **marks: Any) -> conv.Metadata:
         for key, value in said.items()
         if not (key in typed and isinstance(value, str | dict) and value != "") and not (key == "thought" and not value)
     }
-    return kept({**rest, **marks})
+    return metadata_of({**rest, **marks})
 
 
 def _read_words(part: dict[str, Any], said: dict[str, Any]) -> conv.AnyPart:

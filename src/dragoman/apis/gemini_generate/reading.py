@@ -16,7 +16,7 @@ from dragoman.model.conversation import Message, Provenance, ResultPart, Role
 from dragoman.model.request import Definition, ProviderDefinition, Request, Thinking, ToolChoice
 
 from .families import may_stop_thinking, takes_json_schema, thinks_by_level
-from .fields import NAME, camel, kept
+from .fields import NAME, camel, metadata_of
 from .parts import Pairing, PartReader
 from .requests import SERVER_SIDE, thinking_config, tool_config
 from .tools import are_mixed, read_declaration
@@ -76,7 +76,7 @@ def _read_system(instruction: Any) -> Message | None:
     if reader.odd or any(type(part).__name__ != "TextPart" for part in reader.parts):
         return None
     role = {} if said.get("role") is None else {"role": said["role"]}
-    return Message("system", tuple(reader.parts), metadata=kept(role))
+    return Message("system", tuple(reader.parts), metadata=metadata_of(role))
 
 
 class Reader(MessageReader):
@@ -115,7 +115,7 @@ def _message(said: dict[str, Any], reader: PartReader, model: str) -> Message:
         return Message("assistant", tuple(reader.parts), provenance=Provenance(api=NAME, model=model or None))
     answers = any(isinstance(part, ResultPart) for part in reader.parts)
     role: Role = "tool" if answers else "user"
-    return Message(role, tuple(reader.parts), metadata={} if stated == "user" else kept({"role": stated}))
+    return Message(role, tuple(reader.parts), metadata={} if stated == "user" else metadata_of({"role": stated}))
 
 
 # ── tools ────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ from dragoman.model.conversation import AnyPart, CallPart, FinishReason, Provena
 from dragoman.model.json_values import as_list, as_name
 
 from .citations import cited
-from .fields import NAME, camel, count_of, kept, word_of
+from .fields import NAME, camel, count_of, metadata_of, word_of
 from .parts import Pairing, PartReader
 
 FINISH_NUMBERS: Final = (
@@ -76,7 +76,7 @@ def read_body(body: Any, *, seed: str | None = None, counted: Usage | None = Non
     usage = read_usage(said.get("usageMetadata")) if counted is None else counted
     provenance = Provenance(api=NAME, model=model)
     if not candidates:
-        return _blocked(said, Reply((), usage=usage, id=id, provenance=provenance, metadata=kept(rest)))
+        return _blocked(said, Reply((), usage=usage, id=id, provenance=provenance, metadata=metadata_of(rest)))
     replies = [_read_candidate(camel(one), place, seed) for place, one in enumerate(candidates)]
     first = replies[0]
     return Reply(
@@ -86,7 +86,7 @@ def read_body(body: Any, *, seed: str | None = None, counted: Usage | None = Non
         usage=usage,
         id=id,
         provenance=provenance,
-        metadata=kept({**rest, **first.metadata.get(NAME, {})}),
+        metadata=metadata_of({**rest, **first.metadata.get(NAME, {})}),
         alternatives=tuple(
             Reply(
                 other.parts,
@@ -131,7 +131,7 @@ def _read_candidate(candidate: dict[str, Any], place: int, seed: str) -> Reply:
         parts,
         finish=finish_of(raw, parts),
         finish_raw=None if raw is None else str(raw),
-        metadata=kept(rest),
+        metadata=metadata_of(rest),
     )
 
 
@@ -170,7 +170,7 @@ def read_usage(usage: Any) -> Usage:
         output_tokens=sum(spent) if spent else None,
         reasoning_tokens=thoughts,
         tool_tokens=typed["toolUsePromptTokenCount"],
-        metadata=kept(rest),
+        metadata=metadata_of(rest),
     )
 
 

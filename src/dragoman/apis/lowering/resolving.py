@@ -15,7 +15,7 @@ from .json_schema import spelled
 from .merging import IMPOSSIBLE, is_impossible, merged, said_of_the_rest
 from .pointers import MOST_VALUES, container, leads_somewhere, step, target
 from .rules import Rules
-from .words import ASSERTIONS, OBJECT_KEYWORDS, kinds_of, said, text
+from .words import ASSERTIONS, OBJECT_KEYWORDS, in_words, kinds_of, text
 
 Schema = dict[str, Any]
 
@@ -225,7 +225,7 @@ class Resolving:
 
     def _left_out(self, path: str, keywords: list[str], schema: Schema) -> None:
         if keywords:
-            words = "; ".join(filter(None, (said(keyword, schema.get(keyword)) for keyword in keywords)))
+            words = "; ".join(filter(None, (in_words(keyword, schema.get(keyword)) for keyword in keywords)))
             self._note(path, "all_of", f"what cannot be merged is left out: {words}", lossy=True)
 
 

@@ -29,9 +29,9 @@ from .words import (
     STRING_KEYWORDS,
     UNSAID,
     described,
+    in_words,
     is_of,
     kinds_of,
-    said,
     text,
 )
 
@@ -357,7 +357,7 @@ class Walk(Resolving):
                 if stated is False:
                     node.setdefault("properties", {})
                 elif node.get("properties") or isinstance(stated, dict):
-                    words = said("additionalProperties", stated)
+                    words = in_words("additionalProperties", stated)
                     node.update(described(node, [words]))
                     self._note(path, "open", "properties that are not listed cannot be offered", lossy=True)
                 elif node.get("properties") == {}:
@@ -564,7 +564,7 @@ class Walk(Resolving):
             if keyword in UNSAID or keyword == "additionalProperties":
                 self._note(path, "keyword", f"{keyword} is left out", lossy=lossy)
                 continue
-            words.append(said(keyword, value))
+            words.append(in_words(keyword, value))
             self._note(path, "keyword", f"{keyword} is said in the description", lossy=lossy)
         return described(without(node, *keywords), words)
 

@@ -95,7 +95,7 @@ _SAID: dict[str, Callable[[Any], str]] = {
 }
 
 
-def said(keyword: str, value: Any) -> str:
+def in_words(keyword: str, value: Any) -> str:
     """A keyword as words for a model; empty when there is nothing to say."""
     if keyword in UNSAID:
         return ""

@@ -7,7 +7,14 @@ from textwrap import indent
 import click
 
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
-from dragoman.cli.vocabulary import Said, complete_dialects, complete_operations, dialects_named, operation_of, shown
+from dragoman.cli.vocabulary import (
+    NativeWords,
+    complete_dialects,
+    complete_operations,
+    dialects_named,
+    operation_of,
+    shown,
+)
 from dragoman.errors import Unspeakable
 
 
@@ -35,11 +42,11 @@ def command(
     """
     console.configuration()
     meant = operation_of(operation, arguments)
-    said: dict[str, Said] = {}
+    said: dict[str, NativeWords] = {}
     unspoken: dict[str, str] = {}
     for dialect in dialects_named(console, names):
         try:
-            said[dialect.name] = Said(dialect.write_call("1", meant), dialect.loss(meant))
+            said[dialect.name] = NativeWords(dialect.write_call("1", meant), dialect.loss(meant))
         except Unspeakable as error:
             unspoken[dialect.name] = error.reason
     if as_json:

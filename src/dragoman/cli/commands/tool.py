@@ -114,7 +114,7 @@ async def _answers(console: Console, operation: model.AskUser, workspace: tools.
     from dragoman.cli.terminal.keyboard import Keyboard
     from dragoman.cli.terminal.live import Lines
 
-    keyboard = Keyboard.found()
+    keyboard = Keyboard.attached()
     if keyboard is None:
         return {}
     call = model.Call("", (operation,), model.NativeCall("", "ask_user", {}))

@@ -16,7 +16,7 @@ class Keyboard:
         self._rest = b""
 
     @classmethod
-    def found(cls) -> Keyboard | None:
+    def attached(cls) -> Keyboard | None:
         """The keyboard, when somebody sits at it who sees what is asked."""
         if sys.stderr is None or not sys.stderr.isatty():
             return None

@@ -71,7 +71,7 @@ class Acting(Spelling[op.UseComputer]):
     only_by_id = NEEDS_A_SCREEN
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        return (op.UseComputer(self.native_name, self.said()),)
+        return (op.UseComputer(self.native_name, self.native_arguments()),)
 
     @classmethod
     def from_operation(cls, operation: op.UseComputer) -> Acting | None:
@@ -84,7 +84,7 @@ class Acting(Spelling[op.UseComputer]):
             said = converted(arguments, cls)
         except msgspec.ValidationError:
             return None
-        return said if said.said() == arguments else None
+        return said if said.native_arguments() == arguments else None
 
 
 class Computer(Acting):
@@ -104,7 +104,7 @@ class Computer(Acting):
     region: Point | None = means(None, "The part of the screen to look at closely.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        arguments = self.said()
+        arguments = self.native_arguments()
         return (op.UseComputer(arguments.pop("action"), arguments),)
 
     @classmethod

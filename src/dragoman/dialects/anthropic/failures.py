@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from dragoman.dialects.base.default_words import FailuresInWords
-from dragoman.dialects.base.spelling import Told
+from dragoman.dialects.base.spelling import NativeContent
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import converted
@@ -62,7 +62,7 @@ class AnthropicFailures:
             },
         )
 
-    def tell(self, call: Call, failure: out.Failure) -> Told:
+    def tell(self, call: Call, failure: out.Failure) -> NativeContent:
         """Words that show the kind, flagged as an error."""
         if call.operations == (op.StopCommand(STANDING),) and "jobs" in failure.details:
             return RESTARTED, None  # no shell is open yet, so the next command has a new one

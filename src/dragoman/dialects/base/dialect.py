@@ -49,7 +49,7 @@ from .reading import (
     read_plainly,
     unread,
 )
-from .spelling import Content, Spelling, Told, structs_in
+from .spelling import Content, NativeContent, Spelling, structs_in
 from .steering import PlanApproval as PlanApproval, Steer as Steer, approval_told as approval_told
 from .versions import version_number, within
 from .writing import native_call, nearest, tag_of
@@ -68,7 +68,7 @@ _MOST_VARIANTS = 16
 class Failures(Protocol):
     """How a vocabulary words what went wrong, whichever tool it was."""
 
-    def tell(self, call: Call, failure: Failure) -> Told:
+    def tell(self, call: Call, failure: Failure) -> NativeContent:
         """The failure in the vocabulary's words, and the error flag that goes with it."""
         ...
 
@@ -656,7 +656,7 @@ class Dialect:
         beside = self._reader_beside(call.native)
         if beside is not None:
             return beside.write_result(call, outcomes)
-        told: Told
+        told: NativeContent
         spelling = self._spelling_for(call)
         failure = next((outcome for outcome in outcomes if isinstance(outcome, Failure)), None)
         if failure is not None and len(outcomes) == 1:

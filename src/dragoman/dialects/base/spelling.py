@@ -47,7 +47,7 @@ from .words import Results
 
 Spoken = TypeVar("Spoken", bound=op.Operation)
 ResultWords = Results
-Told = tuple[Content, bool | None] | tuple[Content, bool | None, Any]
+NativeContent = tuple[Content, bool | None] | tuple[Content, bool | None, Any]
 """A result: its content, the error flag where the vocabulary sets one, and its item where text is not enough."""
 
 
@@ -277,7 +277,7 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
             return outcome
         return understand(operation, native, has_words=self.results is not None)
 
-    def from_outcomes(self, operations: tuple[op.Operation, ...], outcomes: tuple[Outcome, ...]) -> Told:
+    def from_outcomes(self, operations: tuple[op.Operation, ...], outcomes: tuple[Outcome, ...]) -> NativeContent:
         """All outcomes of one call as its one result."""
         if len(outcomes) == 1 and operations:
             flag = None if self.results is None else self.results.is_error(outcomes[0])
@@ -295,7 +295,7 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     tells: ClassVar[Tells] = {}
     """The fields of outcomes that this tool's wording preserves."""
 
-    def said(self) -> dict[str, Any]:
+    def native_arguments(self) -> dict[str, Any]:
         """The native arguments: every parameter that is not at its default."""
         arguments: dict[str, Any] = {}
         for field, wire in zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True):

@@ -233,7 +233,7 @@ class Template:
         only_lead = all(isinstance(node, str) for node in self.head)
         return only_lead and all(optional for optional, _ in self.tail)
 
-    def said(self) -> set[str]:
+    def written_fields(self) -> set[str]:
         """The fields that are written, or fixed by a constant."""
         fields = {name for hole in holes_in(self.nodes, written=True) for name in fields_of(hole)}
         for facts in (self.facts, *facts_in(self.nodes)):
@@ -262,7 +262,7 @@ class Template:
 
     def denying(self, implied: Iterable[str]) -> Template:
         """The same, never written where a field is set that other templates imply and this one does not say."""
-        mentioned = self.said() | {name.removeprefix("when_") for name in self.facts}
+        mentioned = self.written_fields() | {name.removeprefix("when_") for name in self.facts}
         for facts in facts_in(self.nodes):
             mentioned |= {name.removeprefix("when_") for name in facts}
         other = copy.copy(self)

@@ -150,7 +150,7 @@ class Item(Protocol):
     @property
     def takes_all(self) -> bool: ...
 
-    def said(self) -> set[str]: ...
+    def written_fields(self) -> set[str]: ...
 
 
 def lines(
@@ -193,7 +193,7 @@ def lines(
         return None if None in read_items else tuple(read_items)
 
     takes_all = not items or any(one.takes_all for one in items)
-    lost = [name for one in items for name in one.struct.__struct_fields__ if name not in one.said()]
+    lost = [name for one in items for name in one.struct.__struct_fields__ if name not in one.written_fields()]
     loss = "the order of the lines is the tool's" if order else None
     loss = loss or (f"of each item {', '.join(dict.fromkeys(lost))} may be lost" if lost else None)
     return Body(read, write, loss, takes_all=takes_all)

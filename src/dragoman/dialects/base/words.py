@@ -302,7 +302,7 @@ class Results:
         """What is lost: the outcome (or the item in it), its field, whether it is said nearly, and why."""
         found = []
         for group in self._groups():
-            said = {name for one in group for name in one.said()}
+            said = {name for one in group for name in one.written_fields()}
             nearly: dict[str, str] = {}
             for one in group:
                 nearly |= one.nearly()
@@ -439,7 +439,7 @@ class Results:
         first = group[0]
         if first.to is not None:
             return []  # the functions of a record say what it holds
-        said = {name for one in group for name in (*one.said(), *one.nearly())}
+        said = {name for one in group for name in (*one.written_fields(), *one.nearly())}
         return [
             f"{first.struct.__name__}.{field} is neither said, constant, taken from the call nor `unsaid`"
             for field in first.struct.__struct_fields__
@@ -500,7 +500,7 @@ def _carried(templates: Sequence[Template]) -> tuple[str, ...]:
     pivots = [one.pivot for one in templates if one.pivot is not None]
     lossy = {hole.field for hole in pivots if isinstance(hole.kind, Body) and hole.kind.loss}
     lossy |= {name for one in templates for name, fact in one.facts.items() if isinstance(fact, Reads)}
-    said = {name for one in templates for name in one.said()}
+    said = {name for one in templates for name in one.written_fields()}
     return tuple(name for name in templates[0].struct.__struct_fields__ if name in said - lossy)
 
 

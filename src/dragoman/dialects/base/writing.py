@@ -13,7 +13,7 @@ from .spelling import Spelling
 
 
 def native_call(id: str, said: Spelling[Any]) -> NativeCall:
-    arguments: dict[str, Any] | str = said.said()
+    arguments: dict[str, Any] | str = said.native_arguments()
     if said.freeform is not None and isinstance(arguments, dict):
         arguments = str(arguments.get(said.freeform.field, ""))
     return NativeCall(id, said.native_name, arguments, said.namespace, said.executed_by)

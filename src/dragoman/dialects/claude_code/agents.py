@@ -31,7 +31,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .results import fields, text_in, told
+from .results import fields, plain_text, text_in
 
 
 def _silent(_asked: op.Operation, report: out.AgentReport) -> out.AgentReport:
@@ -87,7 +87,7 @@ REPORTS = one_of(
         _ENDED,
     ),
     read_first=(single(out.AgentsOutcome, _STARTED, _ENDED, _ended(text="")),),
-    text=told,
+    text=plain_text,
     recorded=_typed,
 )
 
@@ -335,5 +335,5 @@ class ListAgents(Spelling[op.ListAgents]):
             ),
         ),
         read_first=(by_hand(out.AgentsOutcome, lambda _outcome, _asked: None, _none_listed),),
-        text=told,
+        text=plain_text,
     )

@@ -24,7 +24,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.edit_rules import EditRules
 
-from .results import fields, keep, kept, number_in, text_in, told, whole
+from .results import fields, keep, number_in, plain_text, saved_output, text_in, whole
 
 EXIT_CODE = re.compile(r"Exit code (-?\d+)(?:\n|\Z)")
 TIMED_OUT = re.compile(r"Command timed out(?: after [^\n]*)?(?:\n|\Z)")
@@ -68,14 +68,14 @@ def _command_read(asked: op.Operation, native: NativeResult) -> out.Outcome | No
     content = native.content
     if not isinstance(content, str) and not all(isinstance(piece, str) for piece in content):
         return None
-    text = told(native)
+    text = plain_text(native)
     if native.is_error:
         return _unsuccessful(text)
     last = text.rfind("\n") + 1
     background = _BACKGROUND.fullmatch(text, last) if text.startswith("Command ", last) else None
     if background is not None:
         return _left_running(text[: max(0, last - 1)], background, fields(native))
-    whole_output = kept(text)
+    whole_output = saved_output(text)
     known = fields(native)
     job = text_in(known, "backgroundTaskId")
     if job is not None:  # in other words, as when the user sent it to the background (Claude Code 1.0.98, 2.1.218)
@@ -281,7 +281,7 @@ TASKS = one_of(
             ),
         },
     ),
-    text=told,
+    text=plain_text,
     recorded=_recorded_code,
     unsaid={"signal": "a command that was killed is read without it", "timed_out": "nothing is said of time"},
 )
@@ -354,7 +354,7 @@ def _job_of(asked: op.StopCommand, said: Stopped) -> out.CommandOutcome | None:
 
 STOPPED = one_of(
     in_json(out.CommandOutcome, Stopped, to=_job_of, back=_stopped, says=("job", "output")),
-    text=told,
+    text=plain_text,
     unsaid=dict.fromkeys(("exit_code", "signal", "running", "timed_out"), "a stopped task has no other state"),
 )
 
@@ -415,7 +415,7 @@ def _started(head: str, rest: str, *ends: str) -> Results:
             _rest=skipped(rest, "(?s:.*)"),
             unsaid=dict.fromkeys(("exit_code", "signal", "output", "timed_out"), "a task that runs has only its name"),
         ),
-        text=told,
+        text=plain_text,
     )
 
 

@@ -14,7 +14,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .results import fields, list_in, told
+from .results import fields, list_in, plain_text
 
 
 class Skill(Spelling[op.UseSkill]):
@@ -26,7 +26,7 @@ class Skill(Spelling[op.UseSkill]):
     skill: str = means("name", "Name of the skill.")
     args: str | None = means("arguments", "Arguments of the skill.", default=None)
 
-    results = one_of(done("Launching skill: {asked.name}", keeps_note=False), text=told)
+    results = one_of(done("Launching skill: {asked.name}", keeps_note=False), text=plain_text)
 
 
 class SkillByCommand(Spelling[op.UseSkill]):
@@ -121,7 +121,7 @@ def _in_json(back: Callable[[list[Any]], Any]) -> Results:
         ),
         says=("resources",),
     )
-    return one_of(written, text=told)
+    return one_of(written, text=plain_text)
 
 
 LISTED = _in_json(lambda rows: rows)

@@ -12,7 +12,7 @@ from dragoman.model.calls import Call, NativeResult
 
 from .agents import answer
 from .commands import EXIT_CODE, TIMED_OUT
-from .results import fields, text_in, told
+from .results import fields, plain_text, text_in
 
 _WRAPPED = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
 _ABORTED = "<error>Command was aborted before completion</error>"
@@ -68,7 +68,7 @@ class ClaudeFailures:
         if not native.is_error:
             operations = call.operations
             return _unflagged(call, native) if operations and type(operations[0]) in _UNFLAGGED else None
-        text = told(native)
+        text = plain_text(native)
         if _is_run(call) and ((code := EXIT_CODE.match(text)) or TIMED_OUT.match(text)):
             if code is not None and text.startswith("[Request interrupted by user", code.end()):
                 return out.Failure("cancelled", text)
@@ -81,7 +81,7 @@ class ClaudeFailures:
         elif kind == "failed" and message.rstrip().endswith(_ABORTED):
             kind = "cancelled"
         if kind == "failed" and wrapped is None and _is_run(call):
-            return None  # 1.0.56 to 1.0.108: the command ran and failed, and its exit code is not told
+            return None  # 1.0.56 to 1.0.108: the command ran and failed, and its exit code is not given
         return out.Failure(kind, message)
 
     def _kind(self, message: str) -> out.FailureKind:
@@ -107,7 +107,7 @@ _UNFLAGGED = frozenset({op.ChangePlanItem, op.ReadPlan, op.MessageAgent, op.List
 
 
 def _unflagged(call: Call, native: NativeResult) -> out.Failure | None:
-    text = told(native)
+    text = plain_text(native)
     match call.operations[0]:
         case op.ChangePlanItem() | op.ReadPlan() if text == "Task not found":
             return out.Failure("failed", text)

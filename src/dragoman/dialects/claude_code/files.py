@@ -20,7 +20,7 @@ from dragoman.model.calls import NativeResult
 from dragoman.model.edit_rules import EditRules, Step
 from dragoman.model.json_text import converted
 
-from .results import fields, list_in, number_in, record, text_in, told, whole, without_reminders
+from .results import fields, list_in, number_in, plain_text, record, text_in, whole, without_reminders
 
 # ── reading ──────────────────────────────────────────────────────────────────
 
@@ -55,7 +55,7 @@ def _file_read(asked: op.ReadFile | op.ReadNotebook, native: NativeResult) -> ou
         return _seen(asked, native)
     if content is not None:
         return _recorded_file(asked, known, content, 0)
-    text = told(native)
+    text = plain_text(native)
     # Up to 2.1.54 the number stood before an arrow. Of an empty file there are only reminders.
     lines = _numbered_lines(text, "\t") or _numbered_lines(text, "→") or (None if text else (1, ""))
     if lines is None:
@@ -173,7 +173,7 @@ TREES = one_of(
         _tree_read,
         nearly={"entries": "an entry is a folder or a file, without its size"},
     ),
-    text=told,
+    text=plain_text,
 )
 """By hand: the path of an entry depends on the lines above it."""
 
@@ -428,7 +428,7 @@ CHANGES = one_of(
         _change_read,
         nearly={"changes": "only that one file was created or updated is said"},
     ),
-    text=told,
+    text=plain_text,
     recorded=_changed,
 )
 """By hand: from 1.0.59 to 2.0.76 (captured sessions) lines of the file follow the sentence, and may hold its words."""
@@ -600,5 +600,5 @@ class NotebookEdit(Spelling[op.EditNotebook]):
                 _rest=skipped(_edited_cell, r"\b(?s:.*)"),
             ),
         ),
-        text=told,
+        text=plain_text,
     )

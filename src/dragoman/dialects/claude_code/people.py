@@ -14,7 +14,7 @@ from dragoman.dialects.base.words import by_hand, one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
-from .results import fields, text_in, told
+from .results import fields, plain_text, text_in
 
 Label = Annotated[str, Meta(description="The answer in a few words.")]
 Described = Annotated[str, Meta(description="What choosing it means.")]
@@ -83,7 +83,7 @@ def _written(outcome: out.AnswersOutcome, _asked: op.Operation) -> str:
 
 def _answered(asked: op.AskUser, native: NativeResult) -> out.Outcome | None:
     """The log has the answers beside the text; in the text, an answer may hold what ends another."""
-    text = told(native)
+    text = plain_text(native)
     if not text.startswith(("Your questions have been answered: ", "User has answered your questions: ")):
         return None
     known = fields(native).get("answers")

@@ -29,7 +29,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted
 
-from .results import fields, list_in, text_in, told
+from .results import fields, list_in, plain_text, text_in
 
 Status = Literal["pending", "in_progress", "completed"]
 
@@ -119,7 +119,7 @@ WRITTEN = one_of(
         explanation=CALLED,
         _more=skipped(". Go on with them.", "(?s:.*)"),
     ),
-    text=told,
+    text=plain_text,
     recorded=_new_todos,
 )
 ITEMS = (
@@ -195,13 +195,13 @@ class TaskCreate(AddingItem):
             back=_created,
             text=body(),
         ),
-        text=told,
+        text=plain_text,
     )
 
 
 def _updated(asked: op.ChangePlanItem) -> str:
     call = TaskUpdate.from_operation(asked)
-    changed = [] if call is None else [name for name in call.said() if name != "taskId"]
+    changed = [] if call is None else [name for name in call.native_arguments() if name != "taskId"]
     return f"Updated task #{asked.id} {', '.join(changed)}".rstrip()
 
 
@@ -213,7 +213,7 @@ class TaskUpdate(ChangingItem):
     results = one_of(
         done(_updated, "Updated task #", of=out.PlanOutcome, keeps_note=False),
         done("", "Updated task #", when=lambda outcome: bool(outcome.note)),
-        text=told,
+        text=plain_text,
     )
 
 
@@ -310,7 +310,7 @@ class TaskList(Spelling[op.ReadPlan]):
     native_name = "TaskList"
     since = "2.1.197"
     always = {"id": None}
-    results = one_of(LIST, formerly=(IN_FULL,), text=told, from_native=_recorded)
+    results = one_of(LIST, formerly=(IN_FULL,), text=plain_text, from_native=_recorded)
 
 
 class TodoRead(Spelling[op.ReadPlan]):
@@ -327,6 +327,6 @@ class TaskGet(Spelling[op.ReadPlan]):
 
     native_name = "TaskGet"
     since = "2.1.197"
-    results = one_of(IN_FULL, LIST, text=told, from_native=_recorded)
+    results = one_of(IN_FULL, LIST, text=plain_text, from_native=_recorded)
 
     taskId: str = means("id", "Number of the task.")  # noqa: N815 - the native name

@@ -19,7 +19,7 @@ from dragoman.model.calls import NativeResult
 _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
 
-def told(native: NativeResult) -> str:
+def plain_text(native: NativeResult) -> str:
     """The text of a result without the reminders the client appended to it."""
     content = native.content
     if type(content) is str and content and content[-1] != ">" and not content[-1].isspace():
@@ -105,7 +105,7 @@ def whole(number: float | None, name: str) -> int | None:
     return int(number)
 
 
-class Kept(NamedTuple):
+class SavedOutput(NamedTuple):
     """A result too long to be given: its beginning, the file that has the whole, and how many characters are left."""
 
     text: str
@@ -121,17 +121,17 @@ _KEPT = re.compile(
 _UNITS = {"B": 1, "KB": 1024, "MB": 1024 * 1024}
 
 
-def kept(text: str) -> Kept | None:
+def saved_output(text: str) -> SavedOutput | None:
     """The parts of such a result; the size is told in round kilobytes."""
     found = _KEPT.fullmatch(text) if text.startswith("<persisted-output>") else None
     if found is None:
         return None
     size = round(float(found["size"]) * _UNITS[found["unit"]])
-    return Kept(found["text"], found["path"], max(1, size - len(found["text"])))
+    return SavedOutput(found["text"], found["path"], max(1, size - len(found["text"])))
 
 
 def keep(text: str, path: str, left: int) -> str:
-    """The inverse of `kept`."""
+    """The inverse of `saved_output`."""
     size = f"{(len(text) + left) / 1024:.1f}KB"
     return (
         f"<persisted-output>\nOutput too large ({size}). Full output saved to: {path}\n\n"

@@ -14,7 +14,7 @@ from dragoman.dialects.base.words import by_hand, lines, maybe, one_of, skipped,
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 
-from .results import fields, kept, list_in, number_in, text_in, told, whole
+from .results import fields, list_in, number_in, plain_text, saved_output, text_in, whole
 
 ASKED_FOR = "the newest client offers it only to a run that names its tools; others search with Bash"
 
@@ -49,7 +49,7 @@ class Glob(Spelling[op.FindFiles]):
             paths=lines(empty="No files found"),
             _how=skipped(" Consider using a more specific path or pattern.", r"[^\n]*(?=\)\Z)"),
         ),
-        text=told,
+        text=plain_text,
         recorded=_recorded_paths,
     )
 
@@ -77,11 +77,11 @@ def _matches_written(outcome: out.MatchesOutcome, asked: op.SearchText) -> str:
 
 
 def _matches_read(asked: op.SearchText, native: NativeResult) -> out.Outcome:
-    text = told(native)
+    text = plain_text(native)
     known = fields(native)
     paged = _PAGED.search(text) if text.endswith("]") else None
     body = text if paged is None else text[: paged.start()]
-    saved = kept(body)
+    saved = saved_output(body)
     shortened = _SHORTENED.search(body) if body.endswith("] ...") else None
     half = saved.text if saved is not None else None if shortened is None else body[: shortened.start()]
     if half is not None:  # cut anywhere, so the last line may be half of one

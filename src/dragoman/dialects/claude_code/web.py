@@ -13,7 +13,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
 
-from .results import fields, list_in, number_in, text_in, told
+from .results import fields, list_in, number_in, plain_text, text_in
 
 _CUT = re.compile(r"\n\n\[Cut here(?:; (\d+) characters in all)?\. Read on with offset\.\]\Z")
 
@@ -75,7 +75,7 @@ class WebFetch(Spelling[op.FetchPage]):
                 "answer": "it is the text",
             },
         ),
-        text=told,
+        text=plain_text,
         recorded=_with_status,
     )
 
@@ -94,7 +94,7 @@ def _pages_written(outcome: out.PagesOutcome, asked: op.SearchWeb) -> str:
 
 def _pages_read(_asked: op.SearchWeb, native: NativeResult) -> out.PagesOutcome | None:
     """The log has what was found beside the text, in which any part may look like a list of links."""
-    text = told(native)
+    text = plain_text(native)
     head = _HEAD.match(text)
     if head is None:
         return None

@@ -117,7 +117,7 @@ class Exec(
 
 
 def _program(said: Spelling[Any]) -> str:
-    arguments: dict[str, Any] | str = said.said()
+    arguments: dict[str, Any] | str = said.native_arguments()
     if said.freeform is not None and isinstance(arguments, dict):
         arguments = str(arguments[said.freeform.field])
     return write_program(said.native_name, arguments)

@@ -10,7 +10,7 @@ import msgspec
 
 from dragoman.dialects.base.default_words import PLAIN_FAILURES, tell, text_of, understand
 from dragoman.dialects.base.responses_items import argument_list, command_line
-from dragoman.dialects.base.spelling import Spelling, Tells, Told, means, native_only
+from dragoman.dialects.base.spelling import NativeContent, Spelling, Tells, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
@@ -41,7 +41,7 @@ class ShellOutputs:
     tells: Tells = {out.CommandOutcome: ("exit_code", "signal", "running", "timed_out", "job")}
     max_output_length: int | None
 
-    def from_outcomes(self, operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> Told:
+    def from_outcomes(self, operations: Sequence[op.Operation], outcomes: Sequence[out.Outcome]) -> NativeContent:
         told = [_output(operation, outcome) for operation, outcome in zip(operations, outcomes, strict=False)]
         return shell_result(told, self.max_output_length)
 
@@ -53,7 +53,7 @@ class ShellOutputs:
         return (*map(_outcome, outputs), *missing)
 
 
-def shell_result(outputs: list[dict[str, Any]], limit: int | None = None) -> Told:
+def shell_result(outputs: list[dict[str, Any]], limit: int | None = None) -> NativeContent:
     """Outputs as the text of a result and as the item it travels in."""
     item: dict[str, Any] = {"type": "shell_call_output", "output": outputs}
     if limit is not None:

@@ -9,7 +9,7 @@ import msgspec
 
 from dragoman.dialects.base.default_words import tell_all, understand
 from dragoman.dialects.base.responses_items import is_item, tools_found, unfinished_item
-from dragoman.dialects.base.spelling import ProviderExecuted, Spelling, Told, means, native_only
+from dragoman.dialects.base.spelling import NativeContent, ProviderExecuted, Spelling, means, native_only
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import converted, json_text, read_json
@@ -209,7 +209,7 @@ class ToolSearch(ItemResults, ProviderExecuted[op.SearchTools]):
     def in_item(self, item: dict[str, Any]) -> out.Outcome | None:
         return tools_found(item)
 
-    def from_outcomes(self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]) -> Told:
+    def from_outcomes(self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]) -> NativeContent:
         """Tools that we looked for ourselves go back as definitions, what one search found after the other."""
         found: list[dict[str, Any]] = []
         for outcome in outcomes:
@@ -242,7 +242,7 @@ class Computer(Spelling[op.UseComputer]):
     scroll_y: int | None = means(None, "How far to scroll down.", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        alone = self.said()
+        alone = self.native_arguments()
         actions = alone.pop("actions", [])
         if alone:
             actions = [alone, *actions]

@@ -9,7 +9,7 @@ import msgspec
 
 from dragoman.dialects.base.default_words import PlainFailures, tell_all, text_of, understand
 from dragoman.dialects.base.responses_items import is_item, unfinished_item
-from dragoman.dialects.base.spelling import Content, Told
+from dragoman.dialects.base.spelling import Content, NativeContent
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.json_text import read_json
@@ -20,7 +20,7 @@ from .commands import Shell, failed_output, shell_outputs, shell_result
 class OpenAiFailures(PlainFailures):
     """Failures in words, but for commands: those have an output for each, whatever became of them."""
 
-    def tell(self, call: Call, failure: out.Failure) -> Told:  # type: ignore[override]
+    def tell(self, call: Call, failure: out.Failure) -> NativeContent:  # type: ignore[override]
         if call.native.name != Shell.native_name:
             return super().tell(call, failure)
         return shell_result([failed_output(failure)] * max(1, len(call.operations)))

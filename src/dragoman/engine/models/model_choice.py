@@ -35,7 +35,7 @@ LOCAL: Final = ("ollama", "llamacpp", "lmstudio")
 _PATIENCE: Final = Times(connect=0.5, read=2.0, total=3.0)
 
 
-class Found(msgspec.Struct, frozen=True):
+class ChosenModel(msgspec.Struct, frozen=True):
     """A model as `provider:model`, and why it is this one."""
 
     model: str
@@ -47,7 +47,7 @@ async def default_model(
     environment: Mapping[str, str] = os.environ,
     *,
     may_fetch: Callable[[str], bool] = lambda model: False,
-) -> Found:
+) -> ChosenModel:
     """The model to ask when none was named; `ConfigError` says what to set when there is none.
 
     `may_fetch` is asked before the model for this process is chosen where its file would have to be fetched.
@@ -57,11 +57,11 @@ async def default_model(
     configuration = chosen(configuration)
     if configuration is not None and configuration.settings.model:
         origin = configuration.values["model"].origin
-        return Found(configuration.settings.model, f"set by {origin}")
+        return ChosenModel(configuration.settings.model, f"set by {origin}")
     for name, model in KEYED:
         why = _keyed(name, configuration, environment)
         if why is not None:
-            return Found(f"{name}:{model}", why)
+            return ChosenModel(f"{name}:{model}", why)
     served = await asyncio.gather(*(_served(name, configuration, environment) for name in LOCAL))
     found = next((one for one in served if one is not None), None) or _embedded(configuration, may_fetch)
     if found is None:
@@ -76,13 +76,13 @@ def can_run_here() -> bool:
     return find_spec("xllamacpp") is not None
 
 
-def _embedded(configuration: Configuration | None, may_fetch: Callable[[str], bool]) -> Found | None:
+def _embedded(configuration: Configuration | None, may_fetch: Callable[[str], bool]) -> ChosenModel | None:
     if not can_run_here():
         return None
     cache = configuration.cache_dir if configuration is not None else None
     if cached(DEFAULT, cache=cache).is_file():
-        return Found(f"local:{DEFAULT}", "no key, no server; its file is in your cache; good for simple tasks")
-    return Found(f"local:{DEFAULT}", "no key, no server; good for simple tasks") if may_fetch(DEFAULT) else None
+        return ChosenModel(f"local:{DEFAULT}", "no key, no server; its file is in your cache; good for simple tasks")
+    return ChosenModel(f"local:{DEFAULT}", "no key, no server; good for simple tasks") if may_fetch(DEFAULT) else None
 
 
 def _keyed(name: str, configuration: Configuration | None, environment: Mapping[str, str]) -> str | None:
@@ -100,7 +100,7 @@ def _keyed(name: str, configuration: Configuration | None, environment: Mapping[
     return f"its key is in [providers.{name}] of the settings" if own else "its key is stored"
 
 
-async def _served(name: str, configuration: Configuration | None, environment: Mapping[str, str]) -> Found | None:
+async def _served(name: str, configuration: Configuration | None, environment: Mapping[str, str]) -> ChosenModel | None:
     engine, _ = engine_for(
         f"{name}:?", configuration=configuration, times=_PATIENCE, retry=Retry(times=0), environment=environment
     )
@@ -111,7 +111,7 @@ async def _served(name: str, configuration: Configuration | None, environment: M
         return None  # nobody listens there, or something else does
     finally:
         await engine.close()
-    return Found(f"{name}:{models[0]}", f"it is served at {engine.transport.base_url}") if models else None
+    return ChosenModel(f"{name}:{models[0]}", f"it is served at {engine.transport.base_url}") if models else None
 
 
 def _nothing_found() -> str:

@@ -49,7 +49,7 @@ def told_again(rows: Rows) -> Iterator[ev.AnyEvent]:
             agents.setdefault((*started_by[row.parent_call], row.parent_call), []).append(row)
     for row in rows.sessions:
         key = (row.session, row.stream)
-        told = _Told(row, operations.get(key, ()), outcomes.get(key, ()), agents)
+        told = _Conversation(row, operations.get(key, ()), outcomes.get(key, ()), agents)
         yield from told.session(turns.get(key, ()), steps.get(key, ()), calls.get(key, ()), usage.get(key, ()))
 
 
@@ -60,7 +60,7 @@ def _by_session(rows: Iterable[Any]) -> dict[Key, list[Any]]:
     return found
 
 
-class _Told:
+class _Conversation:
     """One conversation."""
 
     def __init__(

@@ -208,7 +208,7 @@ class _Reader(LinesReader):
         if kind in _PRINTED:
             if kind == "thread.started":
                 self._session = place.session = as_text(value.get("thread_id"))
-            yield from self._printed.told(value, place, self.normaliser)
+            yield from self._printed.events_of(value, place, self.normaliser)
             return
         if kind is None and isinstance(value.get("role"), str):
             yield from self._chat(value, place)

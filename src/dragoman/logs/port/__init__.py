@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .agents import SubAgent as SubAgent, sub_agents as sub_agents
     from .conversation import (
         FROM_CLIENT as FROM_CLIENT,
-        Told as Told,
+        SessionHistory as SessionHistory,
         history_of as history_of,
         one_session as one_session,
     )
@@ -27,7 +27,7 @@ else:
         __name__,
         {
             "agents": ("SubAgent", "sub_agents"),
-            "conversation": ("FROM_CLIENT", "Told", "history_of", "one_session"),
+            "conversation": ("FROM_CLIENT", "SessionHistory", "history_of", "one_session"),
             "porting": ("IN_SUMMARY", "Ported", "last_model", "port", "ported", "targets"),
         },
     )

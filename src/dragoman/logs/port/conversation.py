@@ -27,7 +27,7 @@ from dragoman.model.conversation import answered
 Found = TypeVar("Found")
 
 
-class Told(msgspec.Struct, frozen=True):
+class SessionHistory(msgspec.Struct, frozen=True):
     """A session as a history, and what of it could not come along: kind of thing → how often."""
 
     conversation: conv.Conversation
@@ -45,7 +45,7 @@ user ran (Claude Code 2.1.325)."""
 
 def history_of(
     events: Iterable[ev.AnyEvent], dialect: str, stream: str | None = None, *, writer: SessionWriter | None = None
-) -> Told:
+) -> SessionHistory:
     """What was said in one stream of a session, each reply marked with the vocabulary its calls are in.
 
     Without a `stream` it is the main one, or that of the sub-agent when the log is of one sub-agent alone. With the
@@ -65,7 +65,7 @@ def history_of(
                 others.add(event.stream)
     history.answer_the_rest()
     agents = {AGENTS: len(others)} if others and stream == "main" else {}
-    return Told(tuple(history.items), {**history.left_out, **agents})
+    return SessionHistory(tuple(history.items), {**history.left_out, **agents})
 
 
 def one_session(

@@ -35,7 +35,7 @@ def _mark(cut: int) -> str:
     return f"\n… {cut:,} characters cut …\n"
 
 
-class Kept:
+class BoundedText:
     """A text that is added to without end, of which the beginning and the end are kept: `most` characters."""
 
     def __init__(self, most: int) -> None:
@@ -76,7 +76,7 @@ class Stream:
         self.most = most
         self.descriptor: int | None = descriptor
         self.at_end = False
-        self.kept = Kept(most)
+        self.kept = BoundedText(most)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def read(self) -> str | None:
@@ -104,12 +104,12 @@ class Stream:
             os.close(self.descriptor)
             self.descriptor = None
 
-    def take(self) -> Kept:
+    def take(self) -> BoundedText:
         """What has come since this was last asked."""
-        kept, self.kept = self.kept, Kept(self.most)
+        kept, self.kept = self.kept, BoundedText(self.most)
         return kept
 
-    def put_back(self, kept: Kept) -> None:
+    def put_back(self, kept: BoundedText) -> None:
         """Puts what was taken before what has come since."""
         newer, self.kept = self.kept, kept
         kept.add(newer.text(self.most)[0])
@@ -161,7 +161,7 @@ async def taken_matching(streams: Sequence[Stream], pattern: str, *, running: bo
             stream.put_back(new)
         raise
     for (stream, _), part in zip(kept, parts, strict=True):
-        rest = Kept(stream.most)
+        rest = BoundedText(stream.most)
         rest.add(part)
         stream.put_back(rest)
     return chosen

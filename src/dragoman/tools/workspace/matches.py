@@ -180,7 +180,7 @@ class _Part(msgspec.Struct):
     end: int
 
 
-class _Told(msgspec.Struct):
+class _MatchData(msgspec.Struct):
     path: _Words
     lines: _Words | None = None
     line_number: int = 0
@@ -212,7 +212,7 @@ class _Told(msgspec.Struct):
 
 class _Message(msgspec.Struct):
     type: str
-    data: _Told
+    data: _MatchData
 
 
 class Runs(Form):

@@ -88,7 +88,7 @@ class Notebook:
             details={"reason": "no_cell", "path": self.path},
         )
 
-    def told(self, index: int) -> Cell:
+    def cell_at(self, index: int) -> Cell:
         cell = self.cells[index]
         kind = str(cell.get("cell_type", "code"))
         outputs = cell.get("outputs")

@@ -93,7 +93,7 @@ class Printed(Storable):
         self._agents: set[str] = set()
         self._error: str | None = None
 
-    def told(self, value: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
+    def events_of(self, value: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         """The events of one record; its place names the thread."""
         kind, item = str(value.get("type")), as_object(value.get("item"))
         if kind == "thread.started":
