@@ -415,3 +415,11 @@ def test_a_patch_that_does_not_fit_is_a_failure_of_all_it_would_do() -> None:
     outcomes = understood("apply_patch", {"input": two}, one)
     assert outcomes == (out.Failure("failed", "File not found: missing.txt"),) * 2
     assert told("apply_patch", {"input": two}, *outcomes) == one
+
+
+def test_a_batch_of_which_nothing_worked_is_a_failure_though_the_call_could_not_be_read() -> None:
+    read = ("read_files", {"path": "wrong"})
+    failed = entry("wrong", "", "ENOENT: no such file")
+    assert understood(*read, [failed]) == (out.Failure("failed", "ENOENT: no such file"),)
+    worked = json.dumps([failed, entry("a", "1 | x")])
+    assert understood(*read, worked) == (out.TextOutcome(worked),)

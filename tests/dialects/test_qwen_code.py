@@ -286,6 +286,11 @@ def test_an_interrupted_call_is_known_by_its_state() -> None:
     assert understood(*RUN, text, is_error=True, item={"status": "cancelled"}) == out.Failure("cancelled", text)
 
 
+def test_a_call_of_a_reply_that_was_asked_for_anew_was_cancelled() -> None:
+    text = "Skipped because the provider attempt was retried before execution."
+    assert understood(*RUN, text, is_error=True) == out.Failure("cancelled", text)
+
+
 @pytest.mark.parametrize("kind", ["unknown_tool", "invalid_arguments", "denied", "failed", "timed_out", "cancelled"])
 def test_a_failure_is_told_so_that_its_kind_is_understood(kind: out.FailureKind) -> None:
     content = told(*READ, out.Failure(kind, "so it is"))

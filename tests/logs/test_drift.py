@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialects import DIALECTS
-from dragoman.logs import FORMATS, Found, read
+from dragoman.logs import FORMATS, Found, read, recognise
 from dragoman.logs.history import check_drift, extract_shapes
 from dragoman.logs.history.drift import Drift, Report
 from dragoman.logs.history.known_fields import known_of
@@ -296,6 +296,33 @@ def test_what_was_never_answered_tells_of_new_tools_only(tmp_path: Path) -> None
         )
     )
     assert told(found(path, "claude_code")) == [("new_tool", "made_up", None)]
+
+
+def test_an_unknown_tool_that_its_client_skipped_or_left_to_a_server_is_no_drift(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    of_server = json.dumps({"content": [{"type": "text", "text": "hi"}]})
+
+    def called(id: str, name: str) -> dict[str, Any]:
+        block = {"type": "tool_use", "id": id, "name": name, "input": {"file_path": "a"}}
+        return _block(id.replace("t", "u"), "u1", block)
+
+    answered = [called("t1", "Read"), _told("u4", "u1", "t1", "ok", result="ok")]
+    path.write_bytes(lines(*answered, called("t2", "made_up")))
+    assert told(found(path, "claude_code")) == [], "never answered, in a log that has answers"
+    path.write_bytes(lines(called("t2", "toy__echo"), _told("u3", "u2", "t2", of_server, result=of_server)))
+    assert told(found(path, "claude_code")) == []
+    path.write_bytes(lines(called("t2", "made_up"), _told("u3", "u2", "t2", "done", result="done")))
+    assert told(found(path, "claude_code")) == [("new_tool", "made_up", None)]
+
+
+def test_a_run_of_kilo_is_told_from_one_of_opencode_by_what_it_prints(tmp_path: Path) -> None:
+    path = tmp_path / "printed.jsonl"
+    begin = {"type": "step_start", "timestamp": 1, "sessionID": "ses_1", "part": {"id": "prt_1", "type": "step-start"}}
+    part = {"id": "prt_2", "type": "step-finish", "reason": "stop", "tokens": {"input": 1, "output": 2}}
+    end = {**begin, "type": "step_finish", "part": part}
+    for more, format in (({}, "opencode"), ({"metrics": {"ttft": 1}}, "kilo")):
+        path.write_bytes(lines(begin, {**end, "part": {**part, **more}}))
+        assert recognise(path)[0] is FORMATS[format]
 
 
 UNCAPTURED = [format for format in SAMPLES if not FORMATS[format].captured]

@@ -57,6 +57,9 @@ class ClineFailures(FailuresInWords):
             return out.Failure(self.kind(told["error"]), told["error"])
         if text.startswith(_SERVER_FAILED) and any(isinstance(one, op.CallMcpTool) for one in call.operations):
             return out.Failure("failed", text.removeprefix(_SERVER_FAILED))
+        if not call.operations and (errors := _errors_alone(text)):
+            # read_files takes a bare `path` that it does not offer (3.0.57, 3.0.64): the entries tell what became of it
+            return out.Failure("failed", "\n".join(errors))
         return out.Failure(self.kind(text), text) if native.is_error else None
 
 
@@ -111,6 +114,13 @@ def query_of(operation: op.Operation) -> str | None:
         case op.WriteFile(path=path) | op.EditFile(path=path):
             return f"edit:{path}"
     return None
+
+
+def _errors_alone(text: str) -> list[str]:
+    """The errors of a batch of which every entry failed."""
+    entries = entries_of(text) or []
+    failed = [entry.error for entry in entries if not entry.success and entry.error]
+    return failed if len(failed) == len(entries) else []
 
 
 def _failed(query: str, words: str) -> Entry:

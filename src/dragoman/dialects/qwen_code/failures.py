@@ -42,6 +42,8 @@ FAILURES = QwenFailures(
         (r"params\b.* must |Invalid parameters|The '\w+' (?:parameter )?(?:cannot|must)", "invalid_arguments"),
         (rf".*\bpermission was declined\b|.*\bdenied\b|.*{_REFUSED}", "denied"),
         (r"\[Operation Cancelled\]", "cancelled"),
+        # Of a reply that was asked for anew (0.23.3), in what is printed; the log has no result of it.
+        (r"Skipped because the provider attempt was retried before execution", "cancelled"),
         (r"(?s:.*)\btimed out\b", "timed_out"),
     ),
     {

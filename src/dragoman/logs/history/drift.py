@@ -1,8 +1,8 @@
 """What logs hold, compared with what is known of each client: its tools, its records and their fields, its results.
 
-Rules: a call its client refused (no such tool, wrong arguments) is a model's mistake and no evidence, and so are the
-arguments of one it never answered. A name or a parameter that is known at any version is known; what is declared to
-have no meaning is known too.
+Rules: a call its client refused (no such tool, wrong arguments) is a model's mistake and no evidence, and neither is
+one that it skipped or never answered; of a log without any result, as some clients keep it, names of tools are. A name
+or a parameter that is known at any version is known; what is declared to have no meaning is known too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 import msgspec
 
 from dragoman.dialects import DIALECTS, Dialect, Steer
+from dragoman.logs.base.format import decoded
 from dragoman.logs.base.likeness import Likeness
 from dragoman.logs.base.raw_bytes import Originals
 from dragoman.model import Failure, NativeCall, events as ev, operations as op
@@ -170,7 +171,7 @@ class _Checker:
             elif isinstance(event, ev.Unreadable):
                 self._add(found.format, event, "unreadable", "record", seen=event.reason)
         for called in waiting.values():
-            if dialect is not None:
+            if dialect is not None and not observed.results:
                 self._call(found.format, dialect, called, None)
         if likeness.what is not None:
             self._unlike[found.path] = likeness.what
@@ -242,6 +243,8 @@ class _Checker:
             any(isinstance(operation, op.CallMcpTool | op.CallFunction) for operation in call.operations)
             and _is_nearly_own(dialect, name)
         ):
+            if not _is_evidence(returned):
+                return
             self._add(client, event, "new_tool", name)
             self._shapes.setdefault((client, name), Shape()).learn(call.native.arguments, event.source)
             return
@@ -312,6 +315,21 @@ class _Checker:
 
 def _is_refusal(outcome: Any) -> bool:
     return isinstance(outcome, Failure) and outcome.kind in ("unknown_tool", "invalid_arguments")
+
+
+def _is_evidence(returned: ev.ToolReturned | None) -> bool:
+    """Whether the client has a tool nobody knows: it did not skip the call, and did not hand it to a server.
+
+    What Cline prints does not say which tools are a server's: their results have the shape of the protocol.
+    """
+    if returned is None:
+        return True
+    if any(isinstance(outcome, Failure) and outcome.kind == "cancelled" for outcome in returned.result.outcomes):
+        return False
+    content = None if returned.result.native is None else returned.result.native.content
+    given = decoded(content.encode("utf-8", "replace")) if isinstance(content, str) and content[:1] == "{" else None
+    pieces = given.get("content") if isinstance(given, dict) else None
+    return not isinstance(pieces, list) or not all(isinstance(one, dict) and "type" in one for one in pieces)
 
 
 @lru_cache(maxsize=4096)

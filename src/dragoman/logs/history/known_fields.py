@@ -39,7 +39,8 @@ class Field(msgspec.Struct, array_like=True, omit_defaults=True):
     without: int | None = None
     """The largest number of objects of a session none of which had it; `None` for a rare field."""
     steady: bool = False
-    """Whether in each session all objects had it, or none: then it belongs to versions, not to what was done."""
+    """Whether it belongs to versions, not to what was done: in each session all objects had it or none, or at least in
+    a version that was seen often all had it."""
 
 
 class Place(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -51,6 +52,10 @@ class Place(msgspec.Struct, array_like=True, omit_defaults=True):
     many: bool = False
     either: list[tuple[str, str]] = []
     """Two fields of which every object had one at least."""
+    filled: bool = False
+    """Whether every object had a field, though none is always there."""
+    by_version: list[str] = []
+    """Steady fields that some objects of a session lacked: of a log without a version they say nothing."""
 
 
 class Reading(msgspec.Struct):
@@ -125,6 +130,8 @@ class Counted:
         self.shapes: dict[str, Counter[frozenset[str]]] = defaultdict(Counter)
         """Place → sets of names, how often."""
         self.first: dict[str, Source] = {}
+        self.nulls: Counter[tuple[str, str]] = Counter()
+        """(place, field) → how often it is there and null."""
 
     def add(self, place: str, fields: Fields, source: Source) -> None:
         """Counts one object."""
@@ -134,6 +141,8 @@ class Counted:
         its = self.fields[place]
         for name, kinds in fields.items():
             known = its.get(name)
+            if kinds == "n":
+                self.nulls[place, name] += 1
             if known is None:
                 its[name] = (set(kinds), 1, source)
             else:
@@ -156,6 +165,8 @@ Evidence = Literal["captured", "found", "made"]
 class _Learnt:
     def __init__(self) -> None:
         self.kinds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self.kinds_made: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        """The same of logs made by hand: what they have of a field that a client writes says nothing of it."""
         self.logs: list[tuple[str, Counted, Evidence]] = []
         """Each log with its version."""
         self.readings: list[Readings] = []
@@ -190,14 +201,32 @@ class Learner:
         learnt = self._forms[form]
         learnt.logs.append((version, counted, evidence))
         learnt.readings.append(readings)
+        kept = learnt.kinds_made if evidence == "made" else learnt.kinds
         for place, fields in counted.fields.items():
             for name, (kinds, _, _) in fields.items():
-                learnt.kinds[place][name] |= kinds
-                learnt.kinds[pooled(place)][name] |= kinds
+                kept[place][name] |= kinds
+                kept[pooled(place)][name] |= kinds
 
     def known(self, read: Iterable[str] = ()) -> Known:
         """What was learnt; `read` are the names that the reader of a format nobody captured reads."""
         return Known({name: _compiled(learnt) for name, learnt in sorted(self._forms.items())}, sorted(read))
+
+
+class _OfVersion:
+    """How many objects of one place the captured sessions of one version have, and how many of them have each field."""
+
+    def __init__(self) -> None:
+        self.objects = 0
+        self.having: Counter[str] = Counter()
+
+    def add(self, objects: int, fields: Mapping[str, tuple[set[str], int, Source]]) -> None:
+        """Adds one session."""
+        self.objects += objects
+        self.having.update({name: count for name, (_, count, _) in fields.items()})
+
+    def is_sure(self, name: str) -> bool:
+        """Whether so many objects have a field, without exception, that one without it is a difference."""
+        return self.objects >= _MANY and self.having[name] == self.objects
 
 
 def _compiled(learnt: _Learnt) -> Form:
@@ -205,6 +234,9 @@ def _compiled(learnt: _Learnt) -> Form:
     versions = sorted(captured, key=lambda version: (_number(version), version))
     others = sorted({version for version, _, evidence in learnt.logs if evidence == "made"} - captured)
     numbers = {version: number for number, version in enumerate([*versions, *others])}
+    for made, fields in learnt.kinds_made.items():
+        for field, kinds in fields.items():
+            learnt.kinds[made].setdefault(field, kinds)
     places = {place: _place(place, names, learnt.logs, numbers) for place, names in sorted(learnt.kinds.items())}
     for name in [name for name in places if pooled(name) != name]:
         # Of one tool's results only what is always there is worth keeping: names and kinds are known of all tools.
@@ -224,7 +256,8 @@ def _place(
     mixed: set[str] = set()
     sets: dict[tuple[frozenset[str], bool], set[int]] = defaultdict(set)
     shapes: Counter[frozenset[str]] = Counter()
-    for _, counted, evidence in logs:
+    of_version: dict[int, _OfVersion] = defaultdict(_OfVersion)
+    for version, counted, evidence in logs:
         number = counted.objects[place]
         if not number:
             continue
@@ -237,12 +270,21 @@ def _place(
         if evidence == "captured":
             objects += number
             having.update({name: count for name, (_, count, _) in fields.items()})
-    steady = {name for name in names if having[name] and name not in mixed and not name.endswith("[]") and name != "*"}
+            of_version[versions[version]].add(number, fields)
+    # A field that some objects of a session lack may still be in all those of a version that was seen often.
+    sure = {number: {name for name in its.having if its.is_sure(name)} for number, its in of_version.items()}
+    steady = {
+        name
+        for name in names
+        if having[name] and not name.endswith("[]") and name != "*"
+        if name not in mixed or any(name in its for its in sure.values())
+    }
     if objects < _FEW:
         steady = set()
     for version, counted, evidence in logs:
         if counted.objects[place]:
-            absent = frozenset(steady - counted.fields[place].keys())
+            unsure = mixed - sure.get(versions[version], set())
+            absent = frozenset(steady - (counted.fields[place].keys() - unsure))
             sets[absent, evidence == "made"].add(versions[version])
     known = {
         name: Field(
@@ -255,7 +297,9 @@ def _place(
     lacking = (
         sorted((sorted(numbers), sorted(absent), made) for (absent, made), numbers in sets.items()) if steady else []
     )
-    return Place(known, lacking, objects >= _MANY, _either(shapes, names.keys() - steady))
+    filled = not steady and objects >= _FEW and frozenset() not in shapes
+    either = _either(shapes, names.keys() - steady)
+    return Place(known, lacking, objects >= _MANY, either, filled, sorted(steady & mixed))
 
 
 def _either(shapes: Mapping[frozenset[str], int], optional: Iterable[str]) -> list[tuple[str, str]]:
@@ -510,10 +554,17 @@ def _lost(form: Form, place: str, counted: Counted) -> Iterator[Difference]:
     Their kind field is missing or is not a string; other new fields are reported too.
     """
     here, objects, source = counted.fields[place], counted.objects[place], counted.first[place]
-    others = _of_other_kinds(form, place)
-    if place.endswith(">") or not others:
+    said_here = _words_of(place)
+    others = [one for one in _of_other_kinds(form, place) if said_here < _words_of(one)]
+    if not others:
         return
-    nearest = max(others, key=lambda one: len(form.places[one].fields.keys() & here.keys()))
+
+    def shared(one: str) -> int:
+        return len(form.places[one].fields.keys() & here.keys()) if one in form.places else 0
+
+    nearest = max(others, key=shared)
+    if shared(nearest) <= shared(pooled(place)):
+        return
     known = form.places[nearest].fields
     said = [name for name in SAYS_KIND if name in known and "s" in known[name].kinds]
     gone = [name for name in said if (len(said) == 1 or known[name].steady) and "s" not in here.get(name, ("",))[0]]
@@ -530,6 +581,14 @@ def _lost(form: Form, place: str, counted: Counted) -> Iterator[Difference]:
 
 def _kinds_named(kinds: Iterable[str]) -> str:
     return " | ".join(KINDS[kind] for kind in sorted(kinds))
+
+
+def _words_of(place: str) -> set[str]:
+    """What the objects in a place call themselves."""
+    if _outer(place) is None:
+        place = place[place.find(":") + 1 :].removeprefix("<").removesuffix(">")
+        return set() if place == "record" else set(filter(None, place.split("/")))
+    return set(place.rpartition("<")[2].removesuffix(">").split("/")) if place.endswith(">") else set()
 
 
 def _bare(place: str) -> str:
@@ -552,8 +611,11 @@ def _missing(form: Form, counted: Counted, versions: list[str], new: set[str]) -
         told: set[str] = set()
         expected = _expected(known, fields, objects, nearest, is_captured=is_captured(form, versions))
         yield len(expected)
+        kinds = form.places[pooled(place)].fields if pooled(place) in form.places else known.fields
         for name in sorted(expected):
             count = fields[name][1] if name in fields else 0
+            if name in kinds and "n" not in kinds[name].kinds:
+                count -= counted.nulls[place, name]  # it was never null: what is, has gone
             if "+" in place and name in at_all.get(place.partition("+")[0], ()):
                 continue  # told of all such records
             if count < objects if known.many else 2 * count <= objects:
@@ -573,6 +635,9 @@ def _missing(form: Form, counted: Counted, versions: list[str], new: set[str]) -
             if count and one not in told and other not in told:
                 told |= {one, other}
                 yield Difference("missing_field", place, f"{one} or {other}", "one of them", None, count, source)
+        if known.filled and (empty := counted.shapes[place][frozenset()]):
+            names = " or ".join(name for name in known.fields if not name.endswith("[]"))
+            yield Difference("missing_field", place, names, "one of them", None, empty, source)
 
 
 def _expected(
@@ -581,7 +646,9 @@ def _expected(
     """The steady fields that objects here must have: those of its versions, or of the most similar log."""
     steady = {name for name, field in known.fields.items() if field.steady}
     if nearest is not None:
-        of_versions = [set(absent) for numbers, absent, _ in known.sets if not nearest.isdisjoint(numbers)]
+        of_versions = _alike(
+            [set(absent) for numbers, absent, _ in known.sets if not nearest.isdisjoint(numbers)], steady, set(fields)
+        )
         seen = {number for numbers, _, _ in known.sets for number in numbers}
         if of_versions and (is_captured or nearest <= seen):
             return steady.difference(*of_versions)
@@ -589,6 +656,7 @@ def _expected(
             return set()
     if not known.sets:
         return set()
+    steady = steady.difference(known.by_version)
     here = {name for name in steady if name in fields and 2 * fields[name][1] > objects}
 
     def unlike(one: tuple[list[int], list[str], bool]) -> tuple[float, int]:
@@ -597,3 +665,10 @@ def _expected(
         return missing + 2 * more + 1.5 * made, missing
 
     return steady.difference(min(known.sets, key=unlike)[1])
+
+
+def _alike(absences: list[set[str]], steady: set[str], here: set[str]) -> list[set[str]]:
+    """Of sets of absent fields those of objects like these: documents of two kinds may stand in one place, and neither
+    says which it is (Cline's messages of a session, and what it keeps about that session)."""
+    alike = [absent for absent in absences if 2 * len((here & steady) - absent) >= len(steady - absent)]
+    return alike or absences

@@ -4,7 +4,7 @@ Rules: a log is walked as JSON, without the reader of its format, so that a fiel
 an object is the path to it, with what it calls itself (`assistant.message.content[tool_use]`); what a tool returned has
 the tool in it (`user.toolUseResult@Bash`), and a record whose message begins with a block is a place of its own as well
 (`user+tool_result`). What models, users and other programs put in (arguments, texts, results of
-MCP servers, maps from file names) is not looked into: names in it are not the client's.
+MCP servers) is not looked into: names in it are not the client's.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class Walk:
         """
         if isinstance(record, dict):
             self._note_tools(record, 0)
-            place = root + kinds_of(record) or unnamed
+            kind = kinds_of(record)
+            place = root + (f"<{kind}>" if "." in kind else kind) or unnamed
             yield from self._object(record, place, self._tool_of(record, 3), _DEEPEST)
             if (block := _first_block(record)) is not None:
                 yield f"{place}+{block}", {name: "" for name in record if is_name(name)}
@@ -83,10 +84,13 @@ class Walk:
     ) -> Iterator[tuple[str, Fields]]:
         fields: dict[str, str] = {}
         inner: list[tuple[str, Any]] = []
+        # A map from names of files or models to objects: a key of it that could be the name of a field is none.
+        is_map = any(isinstance(one, dict) and not is_name(name) for name, one in value.items())
         for name, one in value.items():
-            if not is_name(name):
+            if not is_name(name) or (is_map and isinstance(one, dict)):
                 name = "*"
-            fields[name] = kind = _kind(one)
+            kind = _kind(one)
+            fields[name] = "".join(sorted({*fields.get(name, ""), kind}))
             if kind == "a":
                 kinds = {_kind(item) for item in one}
                 fields[f"{name}[]"] = "".join(sorted(kinds))
@@ -97,7 +101,7 @@ class Walk:
         if not deepest:
             return
         for name, one in inner:
-            if name.removesuffix("[]") in _OPAQUE or name.startswith("*"):
+            if name.removesuffix("[]") in _OPAQUE:
                 continue
             its = self._tool_of(one, 0) or tool
             where = f"{place}.{name}"

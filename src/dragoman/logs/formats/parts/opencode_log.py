@@ -78,7 +78,7 @@ class OpencodeLog(LogFormat):
             return 0.95 if holds_sessions(sample.path) else 0.0
         if isinstance(sample.document, dict):
             return 0.95 if _kind_of(sample.document) is not None else 0.0
-        if any(_is_printed(record) for record in sample.records):
+        if any(is_printed(record) for record in sample.records):
             return 0.9
         return 0.6 if _CUT_EXPORT.match(sample.head) else 0.0
 
@@ -149,14 +149,14 @@ def _kind_of(document: Mapping[str, Any]) -> str | None:
         return "session"
     if not isinstance(document.get("sessionID"), str):
         return None
-    if _is_printed(document):
+    if is_printed(document):
         return "line"
     if id.startswith("msg_") and document.get("role") in ("user", "assistant"):
         return "message"
     return "part" if id.startswith("prt_") and {"messageID", "type"} <= document.keys() else None
 
 
-def _is_printed(record: Any) -> bool:
+def is_printed(record: Any) -> bool:
     """Whether a line is one that the client prints: a part that is done, or an error, and of which session."""
     if not isinstance(record, dict) or not isinstance(record.get("sessionID"), str) or "timestamp" not in record:
         return False
@@ -251,7 +251,7 @@ class _Reader(LogReader):
             value = _decoded(data)
         except ValueError as error:
             lines = list(_lines(data))
-            if any(_is_printed(line) for line, _, _ in lines):
+            if any(is_printed(line) for line, _, _ in lines):
                 yield from self._printed(lines)
             else:
                 yield self.unread(whole, "document", str(error))

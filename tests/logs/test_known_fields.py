@@ -1,0 +1,111 @@
+"""What is learnt of the fields of logs, and how a log is held against it: with a client of our own invention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.logs.history.known_fields import Counted, Evidence, Form, Learner, Readings, differences
+from dragoman.logs.history.record_fields import Walk
+from dragoman.model import Source
+
+SOURCE = Source("a.jsonl", 0, 1)
+
+
+def counted(*records: Any) -> Counted:
+    walk, given = Walk(lambda tool: True), Counted()
+    for record in records:
+        for place, fields in walk.objects(record):
+            given.add(place, fields, SOURCE)
+    return given
+
+
+def learnt(*logs: tuple[str, Evidence, list[Any]]) -> Form:
+    learner = Learner()
+    for version, evidence, records in logs:
+        learner.learn("log", version, counted(*records), Readings({}, {}), evidence)
+    return learner.known().forms["log"]
+
+
+def told(form: Form, *records: Any, version: str = "1.0") -> list[tuple[str, str, str | None]]:
+    found, _ = differences(form, counted(*records), [version])
+    return sorted((one.kind, one.place, one.field) for one in found)
+
+
+MESSAGES = [{"type": "message", "message": {"type": "reply", "role": "model", "id": f"m{n}"}} for n in range(4)]
+
+
+def test_a_kind_that_is_said_in_two_fields_is_missed_in_each() -> None:
+    form = learnt(("1.0", "captured", MESSAGES))
+    for field in ("type", "role"):
+        inner = {name: one for name, one in MESSAGES[0]["message"].items() if name != field}
+        place = "message.message<reply/model>"
+        assert told(form, {"type": "message", "message": inner}) == [("missing_field", place, field)]
+        retyped = {**MESSAGES[0]["message"], field: 7}
+        assert told(form, {"type": "message", "message": retyped}) == [("changed_type", place, field)]
+
+
+def test_a_record_whose_kind_has_dots_is_a_record() -> None:
+    turns = [{"type": "turn.ended", "kind": "event", "at": n} for n in range(4)]
+    others = [{"type": "turn", "at": n, "text": ""} for n in range(4)]
+    form = learnt(("1.0", "captured", [*turns, *others]))
+    assert told(form, *turns, *others) == []
+    assert told(form, {"type": "turn.ended", "at": 1}) == [("missing_field", "<turn.ended/event>", "kind")]
+    assert told(form, {"type": "turn.begun", "kind": "word", "at": 1}) == [
+        ("new_record", "<turn.begun/word>", None),
+    ]
+
+
+def test_a_field_that_was_never_null_is_missed_when_it_is() -> None:
+    rows = [{"type": "row", "id": "a", "note": None}, *({"type": "row", "id": "a", "note": "b"} for _ in range(4))]
+    form = learnt(("1.0", "captured", rows))
+    assert told(form, {"type": "row", "id": "a", "note": None}) == []
+    assert told(form, {"type": "row", "id": None, "note": "b"}) == [("missing_field", "row", "id")]
+
+
+def test_a_part_that_has_nothing_any_more_is_told_with_what_it_might_have() -> None:
+    parts = [{"text": "a"}, {"call": {"name": "x"}}, {"text": "b"}, {"data": "c"}]
+    form = learnt(("1.0", "captured", [{"type": "user", "parts": parts}] * 2))
+    empty = {"type": "user", "parts": [{}, {"call": {"name": "x"}}]}
+    assert told(form, empty) == [("missing_field", "user.parts[]", "call or data or text")]
+
+
+def test_values_of_a_map_from_models_or_files_are_looked_into_and_its_keys_are_no_fields() -> None:
+    def of(**used: Any) -> dict[str, Any]:
+        return {"type": "used", "by": {"gpt-5.2": {"tokens": 1, "cost": 2}, **used}}
+
+    form = learnt(("1.0", "captured", [of(), of(), of()]))
+    assert told(form, of(Makefile={"tokens": 3, "cost": 4})) == []
+    changed = {"type": "used", "by": {"gpt-6.1": {"tokens2": 1, "cost": "2"}}}
+    assert told(form, changed) == [
+        ("changed_type", "used.by.*", "cost"),
+        ("missing_field", "used.by.*", "tokens"),
+        ("new_field", "used.by.*", "tokens2"),
+    ]
+
+
+def test_what_somebody_made_by_hand_does_not_widen_the_type_of_a_field() -> None:
+    form = learnt(
+        ("1.0", "captured", [{"type": "user", "content": "a"}] * 4),
+        ("0.9", "made", [{"type": "user", "content": 5, "mood": "b"}]),
+    )
+    assert told(form, {"type": "user", "content": 5}) == [("changed_type", "user", "content")]
+    assert told(form, {"type": "user", "content": "a", "mood": "c"}) == []
+
+
+def test_a_field_that_one_version_always_has_is_missed_there_and_in_no_other() -> None:
+    often = [{"type": "reply", "text": "a", "speed": 1}] * 40
+    rarely = [{"type": "reply", "text": "a", "speed": 1}, {"type": "reply", "text": "a"}] * 10
+    form = learnt(("1.0", "captured", rarely), ("2.0", "captured", often))
+    without = {"type": "reply", "text": "a"}
+    assert told(form, *[without] * 4, version="1.0") == []
+    assert told(form, *[without] * 4, version="2.0") == [("missing_field", "reply", "speed")]
+    assert told(form, *[without] * 4, version="unknown") == []
+
+
+def test_two_kinds_of_documents_that_say_no_kind_do_not_excuse_each_other() -> None:
+    about = {"session": "a", "status": "done", "model": "m"}
+    messages = {"version": 1, "messages": [], "origin": "o"}
+    logs: list[tuple[str, Evidence, list[Any]]] = [("1.0", "captured", [one]) for one in (about, messages) * 3]
+    form = learnt(*logs)
+    assert told(form, about) == told(form, messages) == []
+    assert told(form, {"session": "a", "model": "m"}) == [("missing_field", "record", "status")]
