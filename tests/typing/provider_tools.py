@@ -22,9 +22,9 @@ def right() -> list[ProviderTool]:
 
 
 def wrong(store: openai.FileSearchSettings, elsewhere: anthropic.WebSearchSettings) -> None:
-    ProviderTool("openai.web_search", store)  # type: ignore[call-overload]
-    ProviderTool("openai.web_search", elsewhere)  # type: ignore[call-overload]
-    ProviderTool("anthropic.computer_20250124", elsewhere)  # type: ignore[call-overload]
+    ProviderTool("openai.web_search", store)  # type: ignore[misc]
+    ProviderTool("openai.web_search", elsewhere)  # type: ignore[misc]
+    ProviderTool("anthropic.computer_20250124", elsewhere)  # type: ignore[misc]
     ProviderTool("openai.web_search", "low")  # type: ignore[call-overload]
     openai.WebSearchSettings(search_context_size="tiny")  # type: ignore[arg-type]
     openai.WebSearchSettings(search_size="low")  # type: ignore[call-arg]

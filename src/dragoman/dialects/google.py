@@ -17,7 +17,7 @@ from dragoman.model.json_text import converted, json_text
 
 from .base.default_words import PlainFailures, understand
 from .base.dialect import Dialect, Steer
-from .base.provider_rows import ProviderRow, Settings
+from .base.provider_rows import Ids, ProviderRow, Settings, SettingsOf
 from .base.spelling import ProviderExecuted, Spelling, means, native_only
 
 # ── results ──────────────────────────────────────────────────────────────────
@@ -286,14 +286,20 @@ class SearchTypes(Settings, frozen=True, kw_only=True, rename="camel"):
     image_search: dict[str, Any] | None = None
 
 
-class EnterpriseSearchSettings(Settings, frozen=True, kw_only=True, rename="camel"):
-    """The web search for enterprises."""
+class SearchSettings(SettingsOf[Ids], frozen=True, kw_only=True, rename="camel"):
+    """What is said of every search of the web."""
 
     exclude_domains: tuple[str, ...] | None = None
     blocking_confidence: Confidence | None = None
 
 
-class GoogleSearchSettings(EnterpriseSearchSettings, frozen=True, kw_only=True, rename="camel"):
+class EnterpriseSearchSettings(
+    SearchSettings[Literal["google.enterprise_web_search"]], frozen=True, kw_only=True, rename="camel"
+):
+    """The web search for enterprises."""
+
+
+class GoogleSearchSettings(SearchSettings[Literal["google.google_search"]], frozen=True, kw_only=True, rename="camel"):
     """The web search."""
 
     search_types: SearchTypes | None = None
@@ -307,13 +313,15 @@ class DynamicRetrieval(Settings, frozen=True, kw_only=True, rename="camel"):
     dynamic_threshold: float | None = None
 
 
-class GoogleSearchRetrievalSettings(Settings, frozen=True, kw_only=True, rename="camel"):
+class GoogleSearchRetrievalSettings(
+    SettingsOf[Literal["google.google_search_retrieval"]], frozen=True, kw_only=True, rename="camel"
+):
     """The web search as it first was."""
 
     dynamic_retrieval_config: DynamicRetrieval | None = None
 
 
-class FileSearchSettings(Settings, frozen=True, kw_only=True, rename="camel"):
+class FileSearchSettings(SettingsOf[Literal["google.file_search"]], frozen=True, kw_only=True, rename="camel"):
     """The search in file search stores."""
 
     file_search_store_names: tuple[str, ...]
@@ -321,7 +329,7 @@ class FileSearchSettings(Settings, frozen=True, kw_only=True, rename="camel"):
     metadata_filter: str | None = None
 
 
-class GoogleMapsSettings(Settings, frozen=True, kw_only=True, rename="camel"):
+class GoogleMapsSettings(SettingsOf[Literal["google.google_maps"]], frozen=True, kw_only=True, rename="camel"):
     """The map."""
 
     enable_widget: bool | None = None
@@ -329,7 +337,7 @@ class GoogleMapsSettings(Settings, frozen=True, kw_only=True, rename="camel"):
     grounding_types: dict[str, Any] | None = None
 
 
-class ComputerUseSettings(Settings, frozen=True, kw_only=True, rename="camel"):
+class ComputerUseSettings(SettingsOf[Literal["google.computer_use"]], frozen=True, kw_only=True, rename="camel"):
     """The screen, and what may not be done on it."""
 
     environment: Literal["ENVIRONMENT_UNSPECIFIED", "ENVIRONMENT_BROWSER", "ENVIRONMENT_MOBILE", "ENVIRONMENT_DESKTOP"]
@@ -373,7 +381,7 @@ class VertexRagStore(Settings, frozen=True, kw_only=True, rename="camel"):
     vector_distance_threshold: float | None = None
 
 
-class RetrievalSettings(Settings, frozen=True, kw_only=True, rename="camel"):
+class RetrievalSettings(SettingsOf[Literal["google.retrieval"]], frozen=True, kw_only=True, rename="camel"):
     """What is looked up: one of the three."""
 
     vertex_ai_search: VertexAiSearch | None = None
@@ -382,15 +390,23 @@ class RetrievalSettings(Settings, frozen=True, kw_only=True, rename="camel"):
     disable_attribution: bool | None = None
 
 
-class ExaSearchSettings(Settings, frozen=True, kw_only=True, rename="camel"):
+class OtherSearchSettings(SettingsOf[Ids], frozen=True, kw_only=True, rename="camel"):
     """The key of another company's search, and what is handed on to it."""
 
     api_key: str | None = None
     custom_configs: dict[str, Any] | None = None
 
 
-class ParallelSearchSettings(ExaSearchSettings, frozen=True, kw_only=True, rename="camel"):
-    """The same, with whether it may keep what it was asked."""
+class ExaSearchSettings(
+    OtherSearchSettings[Literal["google.exa_ai_search"]], frozen=True, kw_only=True, rename="camel"
+):
+    """Exa's search."""
+
+
+class ParallelSearchSettings(
+    OtherSearchSettings[Literal["google.parallel_ai_search"]], frozen=True, kw_only=True, rename="camel"
+):
+    """Parallel's search, with whether it may keep what it was asked."""
 
     enable_data_retention: bool | None = None
     enable_zero_data_retention: bool | None = None
@@ -413,7 +429,7 @@ class McpServer(Settings, frozen=True, kw_only=True, rename="camel"):
     streamable_http_transport: HttpTransport | None = None
 
 
-class McpServersSettings(Settings, frozen=True, kw_only=True, rename="camel"):
+class McpServersSettings(SettingsOf[Literal["google.mcp_servers"]], frozen=True, kw_only=True, rename="camel"):
     """The servers."""
 
     mcp_servers: tuple[McpServer, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from dragoman.dialects.base.provider_rows import ProviderRow, Settings
+from dragoman.dialects.base.provider_rows import Ids, ProviderRow, Settings, SettingsOf
 from dragoman.model.calls import ExecutedBy
 
 from .agents import AGENT_TOOLS
@@ -34,7 +34,7 @@ class CacheControl(Settings, frozen=True, kw_only=True):
     ttl: Literal["5m", "1h"] | None = None
 
 
-class ToolSettings(Settings, frozen=True, kw_only=True):
+class CommonSettings(SettingsOf[Ids], frozen=True, kw_only=True):
     """What may be said of every tool: who may call it, and whether it is held back until it is searched for."""
 
     allowed_callers: tuple[str, ...] | None = None
@@ -43,19 +43,53 @@ class ToolSettings(Settings, frozen=True, kw_only=True):
     strict: bool | None = None
 
 
-class ClientSettings(ToolSettings, frozen=True, kw_only=True):
+class ToolSettings(
+    CommonSettings[
+        Literal[
+            "anthropic.code_execution_20260521",
+            "anthropic.code_execution_20260120",
+            "anthropic.code_execution_20250825",
+            "anthropic.code_execution_20250522",
+            "anthropic.tool_search_tool_bm25_20251119",
+            "anthropic.tool_search_tool_regex_20251119",
+        ]
+    ],
+    frozen=True,
+    kw_only=True,
+):
+    """What is said of a tool that has no settings of its own."""
+
+
+class RunHereSettings(CommonSettings[Ids], frozen=True, kw_only=True):
     """And of those that we run: examples of good calls."""
 
     input_examples: tuple[dict[str, Any], ...] | None = None
 
 
-class TextEditorSettings(ClientSettings, frozen=True, kw_only=True):
+class ClientSettings(
+    RunHereSettings[
+        Literal[
+            "anthropic.bash_20250124",
+            "anthropic.bash_20241022",
+            "anthropic.text_editor_20250429",
+            "anthropic.text_editor_20250124",
+            "anthropic.text_editor_20241022",
+            "anthropic.memory_20250818",
+        ]
+    ],
+    frozen=True,
+    kw_only=True,
+):
+    """A tool that we run, without settings of its own."""
+
+
+class TextEditorSettings(RunHereSettings[Literal["anthropic.text_editor_20250728"]], frozen=True, kw_only=True):
     """How much of a file is shown."""
 
     max_characters: int | None = None
 
 
-class ComputerSettings(ClientSettings, frozen=True, kw_only=True):
+class ScreenSettings(RunHereSettings[Ids], frozen=True, kw_only=True):
     """The screen."""
 
     display_width_px: int
@@ -63,7 +97,13 @@ class ComputerSettings(ClientSettings, frozen=True, kw_only=True):
     display_number: int | None = None
 
 
-class ZoomingComputerSettings(ComputerSettings, frozen=True, kw_only=True):
+class ComputerSettings(
+    ScreenSettings[Literal["anthropic.computer_20250124", "anthropic.computer_20241022"]], frozen=True, kw_only=True
+):
+    """The screen as it is."""
+
+
+class ZoomingComputerSettings(ScreenSettings[Literal["anthropic.computer_20251124"]], frozen=True, kw_only=True):
     """The screen, and whether parts of it can be looked at closely."""
 
     enable_zoom: bool | None = None
@@ -76,7 +116,11 @@ class MemberSettings(Settings, frozen=True, kw_only=True):
     defer_loading: bool | None = None
 
 
-class ToolsetSettings(Settings, frozen=True, kw_only=True):
+class ToolsetSettings(
+    SettingsOf[Literal["anthropic.computer_toolset_20260801", "anthropic.browser_toolset_20260801"]],
+    frozen=True,
+    kw_only=True,
+):
     """The members of a toolset, by name; those not named are offered."""
 
     cache_control: CacheControl | None = None
@@ -93,7 +137,7 @@ class UserLocation(Settings, frozen=True, kw_only=True):
     timezone: str | None = None
 
 
-class WebSettings(ToolSettings, frozen=True, kw_only=True):
+class WebSettings(CommonSettings[Ids], frozen=True, kw_only=True):
     """How often the web may be used, and which parts of it: allowed or blocked domains, not both."""
 
     max_uses: int | None = None
@@ -101,13 +145,19 @@ class WebSettings(ToolSettings, frozen=True, kw_only=True):
     blocked_domains: tuple[str, ...] | None = None
 
 
-class WebSearchSettings(WebSettings, frozen=True, kw_only=True):
+class SearchSettings(WebSettings[Ids], frozen=True, kw_only=True):
     """How the web is searched."""
 
     user_location: UserLocation | None = None
 
 
-class WebSearch20260318Settings(WebSearchSettings, frozen=True, kw_only=True):
+class WebSearchSettings(
+    SearchSettings[Literal["anthropic.web_search_20260209", "anthropic.web_search_20250305"]], frozen=True, kw_only=True
+):
+    """The search of the web."""
+
+
+class WebSearch20260318Settings(SearchSettings[Literal["anthropic.web_search_20260318"]], frozen=True, kw_only=True):
     """And whether what was found inside a program comes back too."""
 
     response_inclusion: Literal["full", "excluded"] | None = None
@@ -119,7 +169,7 @@ class Citations(Settings, frozen=True, kw_only=True):
     enabled: bool | None = None
 
 
-class WebFetchSettings(WebSettings, frozen=True, kw_only=True):
+class FetchSettings(WebSettings[Ids], frozen=True, kw_only=True):
     """How pages are fetched."""
 
     citations: Citations | None = None
@@ -127,19 +177,29 @@ class WebFetchSettings(WebSettings, frozen=True, kw_only=True):
     url_sources: dict[str, Any] | None = None
 
 
-class WebFetch20260309Settings(WebFetchSettings, frozen=True, kw_only=True):
+class WebFetchSettings(
+    FetchSettings[Literal["anthropic.web_fetch_20260209", "anthropic.web_fetch_20250910"]], frozen=True, kw_only=True
+):
+    """The fetching of pages."""
+
+
+class CachedFetchSettings(FetchSettings[Ids], frozen=True, kw_only=True):
     """And whether a page that was fetched before is taken."""
 
     use_cache: bool | None = None
 
 
-class WebFetch20260318Settings(WebFetch20260309Settings, frozen=True, kw_only=True):
+class WebFetch20260309Settings(CachedFetchSettings[Literal["anthropic.web_fetch_20260309"]], frozen=True, kw_only=True):
+    """The fetching of pages, or of what was fetched before."""
+
+
+class WebFetch20260318Settings(CachedFetchSettings[Literal["anthropic.web_fetch_20260318"]], frozen=True, kw_only=True):
     """And whether what was fetched inside a program comes back too."""
 
     response_inclusion: Literal["full", "excluded"] | None = None
 
 
-class AdvisorSettings(ToolSettings, frozen=True, kw_only=True):
+class AdvisorSettings(CommonSettings[Literal["anthropic.advisor_20260301"]], frozen=True, kw_only=True):
     """The model that advises."""
 
     model: str
@@ -148,7 +208,7 @@ class AdvisorSettings(ToolSettings, frozen=True, kw_only=True):
     caching: CacheControl | None = None
 
 
-class McpToolsetSettings(Settings, frozen=True, kw_only=True):
+class McpToolsetSettings(SettingsOf[Literal["anthropic.mcp_toolset"]], frozen=True, kw_only=True):
     """The server, one of the request's `mcp_servers`, and which of its tools are offered."""
 
     mcp_server_name: str
@@ -158,7 +218,7 @@ class McpToolsetSettings(Settings, frozen=True, kw_only=True):
     tools: tuple[dict[str, Any], ...] | None = None
 
 
-class AgentToolsetSettings(Settings, frozen=True, kw_only=True):
+class AgentToolsetSettings(SettingsOf[Literal["anthropic.agent_toolset_20260401"]], frozen=True, kw_only=True):
     """The members of an agent's toolset."""
 
     configs: tuple[dict[str, Any], ...] | None = None

@@ -16,20 +16,12 @@ import msgspec
 from dragoman.errors import DefinitionError, nearest
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.operations import Operation
+from dragoman.model.provider_settings import Ids as Ids, Settings as Settings, SettingsOf as SettingsOf
 from dragoman.model.request import Definition, ProviderDefinition
 from dragoman.schema import Reader
 
 from .availability import for_family
 from .spelling import Spelling, left_over, structs_in
-
-
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The root of all settings; by itself: a tool that has none."""
-
-    @classmethod
-    def offered(cls, definition: ProviderDefinition) -> Definition:
-        """A tool with these settings as it stands among the others of a request."""
-        return definition
 
 
 class ProviderRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from dragoman.dialects.base.provider_rows import Settings
+from dragoman.dialects.base.provider_rows import Settings, SettingsOf
 from dragoman.model.request import Definition, FreeformDefinition, ProviderDefinition
 
 Size = Literal["high", "medium", "low"]
@@ -29,7 +29,11 @@ class DomainFilters(Settings, frozen=True, kw_only=True):
     allowed_domains: tuple[str, ...] | None = None
 
 
-class WebSearchSettings(Settings, frozen=True, kw_only=True):
+class WebSearchSettings(
+    SettingsOf[Literal["openai.web_search", "openai.web_search_2025_08_26", "azure.web_search"]],
+    frozen=True,
+    kw_only=True,
+):
     """The web search."""
 
     filters: DomainFilters | None = None
@@ -38,7 +42,13 @@ class WebSearchSettings(Settings, frozen=True, kw_only=True):
     external_web_access: bool | None = None
 
 
-class WebSearchPreviewSettings(Settings, frozen=True, kw_only=True):
+class WebSearchPreviewSettings(
+    SettingsOf[
+        Literal["openai.web_search_preview", "openai.web_search_preview_2025_03_11", "azure.web_search_preview"]
+    ],
+    frozen=True,
+    kw_only=True,
+):
     """The web search as it first was."""
 
     search_context_size: Size | None = None
@@ -53,7 +63,7 @@ class NestedLocation(Settings, frozen=True, kw_only=True):
     approximate: UserLocation
 
 
-class WebSearchOptions(Settings, frozen=True, kw_only=True):
+class WebSearchOptions(SettingsOf[Literal["openai.web_search_options"]], frozen=True, kw_only=True):
     """The web search of the search models of Chat Completions."""
 
     search_context_size: Size | None = None
@@ -75,7 +85,9 @@ class RankingOptions(Settings, frozen=True, kw_only=True):
     hybrid_search: HybridSearch | None = None
 
 
-class FileSearchSettings(Settings, frozen=True, kw_only=True):
+class FileSearchSettings(
+    SettingsOf[Literal["openai.file_search", "azure.file_search", "xai.file_search"]], frozen=True, kw_only=True
+):
     """The search in vector stores."""
 
     vector_store_ids: tuple[str, ...]
@@ -93,7 +105,9 @@ class AutoContainer(Settings, frozen=True, kw_only=True):
     network_policy: dict[str, Any] | None = None
 
 
-class CodeInterpreterSettings(Settings, frozen=True, kw_only=True):
+class CodeInterpreterSettings(
+    SettingsOf[Literal["openai.code_interpreter", "azure.code_interpreter"]], frozen=True, kw_only=True
+):
     """Where programs run: a container by its id, or one that is made."""
 
     container: str | AutoContainer
@@ -107,7 +121,9 @@ class Mask(Settings, frozen=True, kw_only=True):
     image_url: str | None = None
 
 
-class ImageGenerationSettings(Settings, frozen=True, kw_only=True):
+class ImageGenerationSettings(
+    SettingsOf[Literal["openai.image_generation", "azure.image_generation"]], frozen=True, kw_only=True
+):
     """How pictures are painted."""
 
     action: Literal["generate", "edit", "auto"] | None = None
@@ -127,7 +143,9 @@ class ImageGenerationSettings(Settings, frozen=True, kw_only=True):
     svg: dict[str, Any] | None = None
 
 
-class ComputerUsePreviewSettings(Settings, frozen=True, kw_only=True):
+class ComputerUsePreviewSettings(
+    SettingsOf[Literal["openai.computer_use_preview", "azure.computer_use_preview"]], frozen=True, kw_only=True
+):
     """The screen."""
 
     display_width: int
@@ -135,7 +153,7 @@ class ComputerUsePreviewSettings(Settings, frozen=True, kw_only=True):
     environment: Literal["windows", "mac", "linux", "ubuntu", "browser"]
 
 
-class McpSettings(Settings, frozen=True, kw_only=True):
+class McpSettings(SettingsOf[Literal["openai.mcp", "azure.mcp", "xai.mcp"]], frozen=True, kw_only=True):
     """A server of the Model Context Protocol that the provider calls."""
 
     server_label: str
@@ -162,14 +180,14 @@ class Environment(Settings, frozen=True, kw_only=True):
     skills: tuple[dict[str, Any], ...] | None = None
 
 
-class ShellSettings(Settings, frozen=True, kw_only=True):
+class ShellSettings(SettingsOf[Literal["openai.shell", "azure.shell"]], frozen=True, kw_only=True):
     """Where commands run, and who may call for them."""
 
     environment: Environment | None = None
     allowed_callers: Callers | None = None
 
 
-class CallersSettings(Settings, frozen=True, kw_only=True):
+class CallersSettings(SettingsOf[Literal["openai.apply_patch", "azure.apply_patch"]], frozen=True, kw_only=True):
     """Who may call it."""
 
     allowed_callers: Callers | None = None
@@ -183,7 +201,7 @@ class InputFormat(Settings, frozen=True, kw_only=True):
     definition: str | None = None
 
 
-class CustomSettings(Settings, frozen=True, kw_only=True, rename={"asynchronous": "async"}):
+class CustomSettings(SettingsOf[Literal["openai.custom"]], frozen=True, kw_only=True, rename={"asynchronous": "async"}):
     """A tool of the caller's whose input is text."""
 
     name: str
@@ -208,7 +226,7 @@ class CustomSettings(Settings, frozen=True, kw_only=True, rename={"asynchronous"
         )
 
 
-class NamespaceSettings(Settings, frozen=True, kw_only=True):
+class NamespaceSettings(SettingsOf[Literal["openai.namespace"]], frozen=True, kw_only=True):
     """Tools of the caller's that belong together."""
 
     name: str
@@ -216,7 +234,7 @@ class NamespaceSettings(Settings, frozen=True, kw_only=True):
     tools: tuple[dict[str, Any], ...]
 
 
-class ToolSearchSettings(Settings, frozen=True, kw_only=True):
+class ToolSearchSettings(SettingsOf[Literal["openai.tool_search"]], frozen=True, kw_only=True):
     """Who looks for tools, and what it is asked with when that is the caller."""
 
     execution: Literal["server", "client"] | None = None
@@ -227,7 +245,7 @@ class ToolSearchSettings(Settings, frozen=True, kw_only=True):
 # ── xAI ──────────────────────────────────────────────────────────────────────
 
 
-class XaiWebSearchSettings(Settings, frozen=True, kw_only=True):
+class XaiWebSearchSettings(SettingsOf[Literal["xai.web_search"]], frozen=True, kw_only=True):
     """xAI's web search."""
 
     filters: XaiFilters | None = None
@@ -242,7 +260,7 @@ class XaiFilters(Settings, frozen=True, kw_only=True):
     excluded_domains: tuple[str, ...] | None = None
 
 
-class XSearchSettings(Settings, frozen=True, kw_only=True):
+class XSearchSettings(SettingsOf[Literal["xai.x_search"]], frozen=True, kw_only=True):
     """Which posts may be searched."""
 
     allowed_x_handles: tuple[str, ...] | None = None
@@ -253,7 +271,7 @@ class XSearchSettings(Settings, frozen=True, kw_only=True):
     enable_video_understanding: bool | None = None
 
 
-class XaiImageSettings(Settings, frozen=True, kw_only=True):
+class XaiImageSettings(SettingsOf[Literal["xai.image_generation"]], frozen=True, kw_only=True):
     """Whether pictures are made, changed, or both."""
 
     action: Literal["generate", "edit", "auto"] | None = None
@@ -278,7 +296,7 @@ class OpenRouterSearch(Settings, frozen=True, kw_only=True):
     x_search: dict[str, Any] | None = None
 
 
-class OpenRouterSearchSettings(Settings, frozen=True, kw_only=True):
+class OpenRouterSearchSettings(SettingsOf[Literal["openrouter.web_search"]], frozen=True, kw_only=True):
     """OpenRouter's web search."""
 
     parameters: OpenRouterSearch | None = None
@@ -297,13 +315,13 @@ class Advisor(Settings, frozen=True, kw_only=True):
     stream: bool | None = None
 
 
-class AdvisorSettings(Settings, frozen=True, kw_only=True):
+class AdvisorSettings(SettingsOf[Literal["openrouter.advisor"]], frozen=True, kw_only=True):
     """OpenRouter's advisor."""
 
     parameters: Advisor | None = None
 
 
-class PluginSettings(Settings, frozen=True, kw_only=True):
+class PluginSettings(SettingsOf[Literal["openrouter.plugins"]], frozen=True, kw_only=True):
     """One of OpenRouter's plugins."""
 
     id: str
