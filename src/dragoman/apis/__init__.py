@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dragoman.doors import door
 from dragoman.registry import APIS as APIS
 
 from .base.api import (
@@ -37,28 +38,24 @@ if TYPE_CHECKING:
     from .base.offered_calls import found_tools as found_tools
     from .base.partial import PartialJson as PartialJson
     from .base.serving import Asked as Asked, ServerSide as ServerSide, StreamWriter as StreamWriter, written as written
-
-
-def __getattr__(name: str) -> Any:
-    """The parts of the door that few open."""
-    if name == "PartialJson":
-        from .base.partial import PartialJson
-
-        return PartialJson
-    if name in ("Batch", "BatchReplies", "Embedded", "Endpoints", "HttpRequest", "Purpose", "Steps", "Vector"):
-        from .base import endpoints
-
-        return getattr(endpoints, name)
-    if name == "MessageReader":
-        from .base.message_reader import MessageReader
-
-        return MessageReader
-    if name == "found_tools":
-        from .base.offered_calls import found_tools
-
-        return found_tools
-    if name in ("Asked", "ServerSide", "StreamWriter", "written"):
-        from .base import serving
-
-        return getattr(serving, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+else:
+    # The parts of the door that few open.
+    _, __getattr__ = door(
+        __name__,
+        {
+            "base.endpoints": (
+                "Batch",
+                "BatchReplies",
+                "Embedded",
+                "Endpoints",
+                "HttpRequest",
+                "Purpose",
+                "Steps",
+                "Vector",
+            ),
+            "base.message_reader": ("MessageReader",),
+            "base.offered_calls": ("found_tools",),
+            "base.partial": ("PartialJson",),
+            "base.serving": ("Asked", "ServerSide", "StreamWriter", "written"),
+        },
+    )
