@@ -669,3 +669,20 @@ def test_the_last_line_does_not_count_what_the_user_took_to_answer(
     view.ended(ended, 12.5)  # the next turn, without a question
     first, second = capsys.readouterr().err.splitlines()
     assert (first.rpartition(" · ")[2], second.rpartition(" · ")[2]) == ("0.5 s", "12.5 s")
+
+
+async def test_a_conversation_that_is_shortened_says_so_and_show_says_it_too(user: User) -> None:
+    user.settings("[models.'claude*']\nwindow = 12_000\n")
+    (user.here / "long.txt").write_text("A line of a file that is rather long.\n" * 150)
+    read = [Turn(calls=((f"c{number}", "Read", {"file_path": "long.txt"}),)) for number in range(8)]
+    async with loopback(*read, DONE) as server:
+        answer = await runs(user, server, "look at it again and again")
+    assert (answer.code, answer.out) == (0, "It is done.\n")
+    told = re.findall(r"^(Context compacted: .*)\.$", answer.err, re.MULTILINE)
+    assert told
+    assert all(
+        re.fullmatch(r"Context compacted: \d+ old results? removed \(about [\d,]+ tokens before, [\d,]+ after\)", line)
+        for line in told
+    )
+    shown = user.types("show", str(records(user)[0]), "--full").out
+    assert [line for line in told if line not in shown] == []

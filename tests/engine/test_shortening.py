@@ -46,8 +46,10 @@ REFUSALS = {
 class Server:
     """Plays a model that looks at one place after the other, and refuses what is longer than its window."""
 
-    def __init__(self, api: str, rounds: int, said: str = "", summary: str = SUMMARY) -> None:
+    def __init__(self, api: str, rounds: int, said: str = "", summary: str = SUMMARY, *, counts: float = 1.0) -> None:
         self.api, self.rounds, self.said, self.summary = api, rounds, said, summary
+        self.counts = counts
+        """The share of a request's tokens that it says it counted."""
         self.looked = self.refused = self.summaries = 0
         self.longest = 0
 
@@ -58,6 +60,7 @@ class Server:
             self.refused += 1
             return Raw(400, json.dumps(REFUSALS[self.api]).encode())
         self.longest = max(self.longest, tokens)
+        tokens = int(tokens * self.counts)
         if json.dumps(SUMMARISE)[1:-1] in text:
             self.summaries += 1
             return Turn(self.summary, usage=(tokens, 20))
@@ -122,6 +125,16 @@ async def test_a_long_run_goes_on_without_its_oldest_results(api: str) -> None:
     contents = results_of(result.conversation)
     assert [content == TAKEN_OUT for content in contents] == [at < removed for at in range(20)]
     assert contents[removed:] == [said_of(f"place {at}") for at in range(removed + 1, 21)]
+
+
+@pytest.mark.parametrize("counts", [0.0, 0.01, 0.2])
+@pytest.mark.parametrize("api", ALL)
+async def test_a_server_that_counts_only_a_part_of_a_request_gets_none_that_is_too_long(
+    api: str, counts: float
+) -> None:
+    play = Server(api, rounds=20, counts=counts)
+    result, _ = await led(api, play)
+    assert (result.status, play.looked, play.refused) == ("completed", 20, 0)
 
 
 @pytest.mark.parametrize("api", ALL)

@@ -170,6 +170,17 @@ class ContextCompacted(Event, frozen=True, kw_only=True):
     tokens_before: int | None = None
     tokens_after: int | None = None
 
+    @property
+    def description(self) -> str:
+        """What was done, in one line for people: the summary itself is not in it."""
+        if self.removed:
+            how = f": {self.removed} old result{'s' * (self.removed != 1)} removed"
+        else:
+            how = "" if self.summary is None else ": a summary replaces the conversation"
+        known = self.tokens_before is not None and self.tokens_after is not None
+        sizes = f" (about {self.tokens_before:,} tokens before, {self.tokens_after:,} after)" if known else ""
+        return f"Context compacted{how}{sizes}"
+
 
 class HistoryRewound(Event, frozen=True, kw_only=True):
     """What was said after event `to` no longer counts."""

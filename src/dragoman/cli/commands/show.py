@@ -101,7 +101,7 @@ def _opening(turn: model.Turn) -> str:
         said = getattr(opened, name, None)
         if said:
             return str(said)
-    return ""
+    return opened.description if isinstance(opened, model.ContextCompacted) else ""
 
 
 def _show_steps(console: Console, session: model.Session, indent: str) -> None:

@@ -153,6 +153,8 @@ class Lines:
                 self._returned(event)
             case ev.ToolProgressed():
                 self._progressed(event)
+            case ev.ContextCompacted(trigger="auto"):
+                self.begins(f"{event.description}.")
             case ev.SessionEnded(stream="main"):
                 self._give_up()
 

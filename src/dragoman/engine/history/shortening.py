@@ -30,6 +30,9 @@ _ANSWER: Final = 8_192
 """Tokens left for the answer where the request does not say how many it may have."""
 _FULL, _ROOMY = 0.95, 0.6
 """Share of the room above which a conversation is shortened, and the share it is brought down to."""
+_PLAUSIBLE: Final = 0.4
+"""Tokens for one that was estimated, that is 7.5 bytes for each: text has fewer. Servers that count less leave out what
+they had in their cache, or count nothing."""
 _RECENT: Final = 2
 """Messages with results that are kept whole: the model is working on them."""
 
@@ -58,13 +61,13 @@ class Room:
         return int(self._estimated(conversation, definitions) * self._ratio)
 
     def learn(self, conversation: conv.Conversation, definitions: Sequence[Definition], reply: conv.Reply) -> None:
-        """Corrects the estimate by what the provider counted."""
+        """Corrects the estimate by what the provider counted, unless so little that it cannot be all of it."""
         usage = reply.usage
         if usage.input_tokens is None:
             return
         counted = usage.input_tokens + (usage.cached_read_tokens or 0) + (usage.cached_write_tokens or 0)
         guessed = self._estimated(conversation, definitions)
-        if counted > 0 and guessed > 0:
+        if guessed > 0 and counted / guessed >= _PLAUSIBLE:
             self._ratio = counted / guessed
 
     def learn_from(self, conversation: conv.Conversation, definitions: Sequence[Definition]) -> None:

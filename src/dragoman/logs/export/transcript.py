@@ -272,7 +272,7 @@ def _told(event: ev.AnyEvent) -> Said | None:
         case ev.CommandInvoked():
             return Said("user", f"Command {event.name} {event.arguments or ''}".rstrip(), [])
         case ev.ContextCompacted():
-            return Said("note", "Context compacted", said_blocks(event.summary or ""))
+            return Said("note", event.description, said_blocks(event.summary or ""))
         case ev.HistoryRewound():
             return Said("note", "History rewound", [])
         case ev.ModelChanged():

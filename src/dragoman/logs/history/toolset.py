@@ -440,7 +440,7 @@ def _opening(turn: ev.Turn) -> str:
         case ev.CommandInvoked(name=name, arguments=arguments):
             return f"{name} {arguments or ''}".strip()
         case ev.ContextCompacted(summary=summary):
-            return summary or ""
+            return summary or turn.opened_by.description
     return ""
 
 
