@@ -29,7 +29,7 @@ from dragoman.config import (
     shown,
 )
 from dragoman.config.configuration import Refusal
-from dragoman.config.files import write_private
+from dragoman.config.files import system_folder, write_private
 from dragoman.config.kinds import Rule
 from dragoman.config.settings import Logs, Plugins, Policy, Search
 from dragoman.errors import ConfigError, StorageError
@@ -980,7 +980,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None
 
 def test_what_a_killed_command_left_is_removed_by_the_next_that_writes(tmp_path: Path) -> None:
     program = (
-        "import os, pathlib, sys; from dragoman.config.files import write_private\n"
+        "import os, pathlib, sys; from dragoman.config.files import system_folder, write_private\n"
         "os.fsync = lambda descriptor: os.kill(os.getpid(), 9)\n"
         "write_private(pathlib.Path(sys.argv[1]), b'new')"
     )
@@ -1119,3 +1119,25 @@ def test_what_is_wrong_with_a_rule_is_told(machine: Machine, rule: str, problem:
     with pytest.raises(ConfigError) as error:
         machine.load()
     assert problem in str(error.value)
+
+
+@given(st.data())
+def test_the_usual_folders_are_those_of_platformdirs(data: st.DataObject) -> None:
+    import platformdirs
+
+    folders = ("/home/me", "/x/.y-z_1", "", " ", "~", "~/a", "relative", "/a b", "/a//b", "/a/", "/ü", "/$HOME/x")
+    names = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+    environ = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(names, st.sampled_from(folders))))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in names:
+            patch.delenv(name, raising=False)
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        for function in ("user_config_path", "user_data_path", "user_cache_path"):
+            try:
+                expected = getattr(platformdirs, function)("dragoman", appauthor=False)
+            except RuntimeError:
+                with pytest.raises(ConfigError):
+                    system_folder(function)
+            else:
+                assert system_folder(function) == expected

@@ -31,8 +31,8 @@ from dragoman.serve.hook import (
     record,
     rules_of,
 )
-from dragoman.serve.hook.deciding import plain_operation
-from dragoman.serve.hook.plain_calls import PLAIN
+from dragoman.serve.hook.plain_reading import Row, is_unknown, operations_by, plain_operations, plain_rows, plain_tools
+from tests.examples import examples
 
 from . import plain_calls
 from .hook_payloads import AFTER, EVENTS, after_payload, claude, payload_of, spoken_payloads, with_id
@@ -245,11 +245,12 @@ def test_a_command_line_is_read_as_the_vocabulary_of_the_client_reads_it(client:
     speaks = client_named(client)
     payload = payload_of(client, folder, "cat a")
     (native,) = speaks.read(payload, None).calls
-    for tool, argument in speaks.shells.items():
-        dialect = DIALECTS["claude_code" if tool == "Bash" else speaks.dialect]
-        (read,) = dialect.read_call(NativeCall("", tool, native.arguments)).operations
-        assert isinstance(native.arguments, dict)
-        assert (type(read), read.command, native.arguments[argument]) == (op.RunCommand, "cat a", "cat a")
+    asked_for = speaks.read(payload, None)
+    dialect = asked_for.dialect or speaks.dialect
+    plain = plain_operations(dialect, native.name, native.arguments)
+    assert plain is not None, "the vocabulary is not loaded for it"
+    assert plain == DIALECTS[dialect].read_call(native).operations
+    assert [(type(one), one.command) for one in plain if isinstance(one, op.RunCommand)] == [(op.RunCommand, "cat a")]
 
 
 AFTER_DENIAL = "rule 3 of your settings (operation=delete_file)"
@@ -448,18 +449,48 @@ def test_ordinary_lines_pass(rules: Rules, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_plain_calls_are_those_that_the_vocabularies_make_plain() -> None:
-    assert {dialect: plain_calls.rows(dialect) for dialect in plain_calls.dialects()} == PLAIN
+    assert plain_calls.written() == plain_calls.FILE.read_text()
+
+
+def _given(row: Row) -> st.SearchStrategy[dict[str, Any]]:
+    """Arguments for a row: of their own kind, most of the time."""
+    own = {name: _values(kind) for name, (_, kind) in row[2].items()}
+    required = {name: own.pop(name) for name in row[1]}
+    return st.fixed_dictionaries(required, optional=own)
+
+
+def _values(kind: Any) -> st.SearchStrategy[Any]:
+    if isinstance(kind, dict):
+        return st.sampled_from([*kind, "other", None])
+    if isinstance(kind, tuple):
+        return st.lists(_given(kind), max_size=3)
+    numbers = st.integers(-3, 9_999)
+    kinds = {"text": st.text(), "number": numbers, "switch": st.booleans(), "lines": st.lists(numbers, max_size=3)}
+    kinds |= {"thousands": numbers, "texts": st.lists(st.text(), max_size=3)}
+    return kinds[kind] | st.sampled_from(("src/a.py", "a/", "7", 3, 0, True, None, [1, 5], ""))
 
 
 @given(st.data())
+@examples(400)
 def test_a_plain_call_means_what_its_vocabulary_says(data: st.DataObject) -> None:
-    dialect = data.draw(st.sampled_from(sorted(PLAIN)))
-    tool = data.draw(st.sampled_from(sorted(PLAIN[dialect])))
-    row = PLAIN[dialect][tool]
-    values = {"text": st.text(), "number": st.integers(-3, 9_999), "switch": st.booleans()}
-    own = {name: values[kind] for name, (_, kind) in row[2].items()}
-    required = {name: own.pop(name) for name in row[1]}
-    call = NativeCall("c", tool, data.draw(st.fixed_dictionaries(required, optional=own)))
-    assert isinstance(call.arguments, dict)
-    plain = plain_operation(row, call.arguments)
-    assert plain is None or (plain,) == DIALECTS[dialect].read_call(call).operations
+    tools = plain_tools()
+    dialect = data.draw(st.sampled_from(sorted(tools)))
+    tool = data.draw(st.sampled_from(sorted(tools[dialect])))
+    row = data.draw(st.sampled_from(plain_rows(dialect, tool)))
+    if row[0] == "patch" and not row[1]:
+        arguments: Any = data.draw(st.sampled_from(plain_calls.PATCHES) | st.text())
+    else:
+        arguments = data.draw(_given(row))
+    plain = operations_by(row, arguments)
+    assert plain is None or plain == DIALECTS[dialect].read_call(NativeCall("c", tool, arguments)).operations
+
+
+@given(st.data())
+def test_a_tool_that_is_taken_for_unknown_is_unknown_to_its_vocabulary(data: st.DataObject) -> None:
+    dialect = data.draw(st.sampled_from(sorted(plain_tools())))
+    known = sorted({name for other in plain_tools() for name in plain_calls.names(other)})
+    name = data.draw(st.sampled_from(known) | st.text() | st.from_regex(r"[a-z]+[-_.]{0,2}[A-Za-z]+", fullmatch=True))
+    arguments = data.draw(st.dictionaries(st.text(), st.text() | st.integers() | st.none(), max_size=3))
+    if is_unknown(dialect, name):
+        call = DIALECTS[dialect].read_call(NativeCall("c", name, arguments))
+        assert call.failure is not None or call.operations == (op.Unrecognised(name, arguments),)

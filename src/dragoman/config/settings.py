@@ -3,8 +3,6 @@
 Rule: what a project's own file may do with a setting follows from its kind (`kinds.py`).
 """
 
-from __future__ import annotations
-
 import functools
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -476,9 +474,11 @@ class Field(msgspec.Struct, frozen=True):
 @functools.cache
 def fields_of(table: type[msgspec.Struct]) -> dict[str, Field]:
     hints = typing.get_type_hints(table, include_extras=True)
+    names, defaults = table.__struct_fields__, table.__struct_defaults__
+    first = len(names) - len(defaults)
     return {
-        field.name: _field(f"{table.__name__}.{field.name}", hints[field.name], field.default)
-        for field in msgspec.structs.fields(table)
+        name: _field(f"{table.__name__}.{name}", hints[name], defaults[place - first] if place >= first else None)
+        for place, name in enumerate(names)
     }
 
 

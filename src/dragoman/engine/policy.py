@@ -35,6 +35,8 @@ def check_types(value: msgspec.Struct) -> None:
     problems = []
     for field in _fields(type(value)):
         given = getattr(value, field.name)
+        if given is field.default:
+            continue
         try:
             msgspec.convert(given, field.type)
         except msgspec.ValidationError:

@@ -7,10 +7,10 @@ cannot be listed stays a pattern, and a rule that might match it cannot tell.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from glob import escape
 from typing import Final
 
 from .shell_reach import ANY, ONE, STAR, Effect, can_match, is_certain, is_computed
@@ -104,7 +104,7 @@ def _matched(pattern: str) -> list[str] | None:
 
 
 def _as_glob(segment: str) -> str:
-    return escape(segment).replace(STAR, "*").replace(ONE, "?")
+    return re.sub(r"([*?[])", r"[\1]", segment).replace(STAR, "*").replace(ONE, "?")
 
 
 def _single(effect: Effect) -> list[Effect]:

@@ -29,10 +29,11 @@ from dragoman.errors import ToolError
 from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import fields_of
 
+from . import shell_reach
 from .command_lines import CommandLine, read_command_line
 from .reached_files import copies_links, fits_path, forget_listings, is_outside, names_of
 from .reached_rules import allows, reaches
-from .shell_reach import Effect, Folder, Reach, reach_of
+from .shell_reach import Effect, Folder, Reach
 
 if TYPE_CHECKING:
     from dragoman.model import Kind
@@ -333,7 +334,7 @@ class Case:
         home = getattr(self._workspace, "home", None)
         if isinstance(operation, op.RunCommand | op.WatchCommand) and operation.command is not None:
             place = normpath(join(self._root, getattr(operation, "cwd", None) or "."))
-            found = reach_of(operation.command, place, home)
+            found = shell_reach.reach_of(operation.command, place, home)
             standing = getattr(operation, "job", None) is not None and not getattr(operation, "background", False)
             shell = getattr(operation, "shell", None)
             if shell is not None and shell not in _KNOWN_SHELLS:

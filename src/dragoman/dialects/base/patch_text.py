@@ -87,6 +87,15 @@ def read_patch(text: str, directory: str | None = None, form: PatchForm = ANY_FO
     return tuple(_placed(operation, directory) for operation in _Reader(_framed(text), form).operations())
 
 
+FORMS = {"any": ANY_FORM, "codex": CODEX, "opencode": OPENCODE, "cline": CLINE}
+"""The forms by name, for what is kept as data."""
+
+
+def read_patch_in_form(text: str, form: str) -> tuple[op.Operation, ...]:
+    """What a patch does that is in the form of this name; raises `PatchError`, which is a `ValueError`."""
+    return read_patch(text, form=FORMS[form])
+
+
 def _framed(text: str) -> list[str]:
     """The lines of a patch from its first mark to its last, a heredoc around them taken off."""
     lines = [line.removesuffix("\r") for line in text.strip().split("\n")]

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from dragoman.engine.command_lines import read_command_line as read_command_line
+from typing import TYPE_CHECKING
 
-from .folder import Folder as Folder
-from .line_effects import Effect as Effect
-from .reach import Reach as Reach, reach_of as reach_of
-from .text_patterns import (
-    ANY as ANY,
-    ONE as ONE,
-    STAR as STAR,
-    can_match as can_match,
-    is_certain as is_certain,
-    is_computed as is_computed,
-)
+from dragoman.doors import door
+
+if TYPE_CHECKING:
+    from dragoman.engine.command_lines import read_command_line as read_command_line
+
+    from .folder import Folder as Folder
+    from .line_effects import Effect as Effect, Reach as Reach
+    from .reach import reach_of as reach_of
+    from .text_patterns import (
+        ANY as ANY,
+        ONE as ONE,
+        STAR as STAR,
+        can_match as can_match,
+        is_certain as is_certain,
+        is_computed as is_computed,
+    )
+else:
+    __all__, __getattr__ = door(
+        __name__,
+        {
+            "folder": ("Folder",),
+            "line_effects": ("Effect", "Reach"),
+            "reach": ("reach_of",),
+            "text_patterns": ("ANY", "ONE", "STAR", "can_match", "is_certain", "is_computed"),
+            ".command_lines": ("read_command_line",),
+        },
+    )

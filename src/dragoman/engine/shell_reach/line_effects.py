@@ -32,6 +32,16 @@ class Effect(NamedTuple):
     """Whether links below the path are followed: no, also to folders, or `None`: perhaps."""
 
 
+class Reach(NamedTuple):
+    """What a line may reach, and whether that is all."""
+
+    effects: tuple[Effect, ...]
+    commands: tuple[str, ...]
+    """Every simple command, its words joined with spaces."""
+    unknown: tuple[str, ...]
+    """Why the line may do more than `effects` say; empty when it may not."""
+
+
 ANY_WORDS: Final = ANY + ANY
 """A field that stands for any number of any words."""
 UNKNOWN: Final = frozenset((ANY,))

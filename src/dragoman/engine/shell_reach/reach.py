@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import product
-from typing import Final, NamedTuple
+from typing import Final
 
-from .line_effects import ANY_WORDS, MOST, UNKNOWN, Effect, Notes, State
+from .line_effects import ANY_WORDS, MOST, UNKNOWN, Notes, Reach, State
 from .programs import run_program
 from .shell_syntax import (
     Block,
@@ -36,16 +36,6 @@ from .shell_syntax import (
 from .text_patterns import ANY, ONE, STAR, is_certain, is_computed
 
 _MOST_COMMANDS: Final = 3000
-
-
-class Reach(NamedTuple):
-    """What a line may reach, and whether that is all."""
-
-    effects: tuple[Effect, ...]
-    commands: tuple[str, ...]
-    """Every simple command, its words joined with spaces."""
-    unknown: tuple[str, ...]
-    """Why the line may do more than `effects` say; empty when it may not."""
 
 
 @lru_cache(maxsize=32)

@@ -100,9 +100,6 @@ class HookClient:
     asks: ClassVar[bool] = False
     """Whether `ask` leads to a question, or to a denial where nobody can be asked. In some clients it lets the call
     run, or waits for ever: those get a denial instead."""
-    shells: ClassVar[Mapping[str, str]] = {"Bash": "command"}
-    """Tools that run a command line, and the argument that has it. Such a call is read without the vocabulary, whose
-    loading would take half the time of a decision."""
     stages: ClassVar[Mapping[str, Stage]] = {
         "PreToolUse": "before",
         "PermissionRequest": "permission",

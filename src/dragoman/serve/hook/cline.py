@@ -12,7 +12,6 @@ from .client import WITH_CALL, Answer, Asked, Decision, HookClient, Stage, Unkno
 
 class Cline(HookClient):
     name, title, dialect = "cline", "Cline CLI", "cline"
-    shells = {}
     stages = {
         "tool_call": "before",
         "PreToolUse": "before",

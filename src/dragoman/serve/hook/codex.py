@@ -12,7 +12,6 @@ from .client import Answer, Decision, HookClient, Stage
 
 class Codex(HookClient):
     name, title, dialect = "codex", "Codex", "codex"
-    shells = {"exec_command": "cmd"}
     stages = {**HookClient.stages, "Interrupt": "other"}
 
     def call(self, payload: Mapping[str, Any]) -> NativeCall:

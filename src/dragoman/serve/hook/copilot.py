@@ -14,7 +14,6 @@ from .client import WITH_CALL, Answer, Asked, Decision, HookClient, Stage, Unkno
 
 class Copilot(HookClient):
     name, title, dialect, asks = "copilot", "Copilot CLI", "copilot", True
-    shells = {"bash": "command", "Bash": "command"}
     stages = {
         **HookClient.stages,
         "preToolUse": "before",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from posixpath import join
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -19,14 +19,13 @@ from dragoman.model.effects import fields_of
 
 from .client import Asked, Decision
 from .default_rules import PROTECTED, SOURCE
-from .plain_calls import PLAIN
+from .plain_reading import plain_operations
 
 if TYPE_CHECKING:
     from dragoman.config import Configuration
     from dragoman.model.operation_base import Kind
 
     from .client import HookClient
-    from .plain_calls import Row
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -131,65 +130,22 @@ def operations_of(native: NativeCall, asked: Asked, client: HookClient) -> Itera
     if served is not None:
         yield op.CallMcpTool(*served, arguments)
         return
-    line = _command_line(native, client)
-    if line is not None:
-        yield op.RunCommand(line)
-        if "*** Begin Patch" in line:
-            yield from _patched(line)
-        return
-    dialect = asked.dialect or client.dialect
-    row = PLAIN.get(dialect, {}).get(native.name)
-    plain = plain_operation(row, arguments) if row is not None and native.arguments is arguments else None
-    if plain is not None:
-        yield plain
-        return
-    from dragoman.registry import DIALECTS
-
-    call = DIALECTS[dialect].read_call(native)
-    if call.failure is not None or not call.operations:
-        yield op.Unrecognised(native.name, arguments)
-        return
-    for operation in call.operations:
+    for operation in _meant(native, asked.dialect or client.dialect, arguments):
         yield operation
         if isinstance(operation, op.RunCommand) and "*** Begin Patch" in operation.command:
             yield from _patched(operation.command)
 
 
-_WITHOUT_EFFECT: Final = frozenset(("description", "timeout", "summary", "riskLevel", "riskLevelReason"))
-"""Arguments beside a command line that do not change what it does."""
+def _meant(native: NativeCall, dialect: str, arguments: dict[str, Any]) -> tuple[op.Operation, ...]:
+    plain = plain_operations(dialect, native.name, native.arguments)
+    if plain is not None:
+        return plain
+    from dragoman.registry import DIALECTS
 
-
-def _command_line(native: NativeCall, client: HookClient) -> str | None:
-    """The line of a call that runs one and does nothing else; `None` where the vocabulary has to be asked."""
-    given, name = native.arguments, client.shells.get(native.name)
-    if name is None or not isinstance(given, dict) or given.keys() - _WITHOUT_EFFECT != {name}:
-        return None
-    line = given[name]
-    return line if isinstance(line, str) else None
-
-
-def plain_operation(row: Row, given: Mapping[str, Any]) -> op.Operation | None:
-    """What a call of a plain tool means; `None` where the vocabulary has to be asked."""
-    tag, required, fields, implied = row
-    if not given.keys() <= fields.keys() or not all(name in given for name in required):
-        return None
-    said: dict[str, Any] = {**implied}
-    for name, value in given.items():
-        field, kind = fields[name]
-        # The vocabulary knows what an empty text or a zero means, and reads a number that is written as text.
-        if type(value) is not _KINDS[kind] or (not value and kind != "switch"):
-            return None
-        said[field] = value
-    if tag == "read_file" and said["path"].lower().endswith((".ipynb", ".pdf", ".png")):
-        return None  # not every tool reads them as files
-    if tag == "edit_file":
-        if "old" not in said or "new" not in said:
-            return None
-        said["edits"] = (op.Edit(said.pop("old"), said.pop("new")),)
-    return op.OPERATIONS[tag](**said)
-
-
-_KINDS: Final = {"text": str, "number": int, "switch": bool}
+    call: Call = DIALECTS[dialect].read_call(native)
+    if call.failure is not None or not call.operations:
+        return (op.Unrecognised(native.name, arguments),)
+    return call.operations
 
 
 def _served(name: str, server: str | None) -> tuple[str | None, str] | None:

@@ -12,7 +12,6 @@ from .client import Answer, Decision, HookClient, Stage, text_of, to_json
 
 class GeminiCli(HookClient):
     name, title, dialect = "gemini_cli", "Gemini CLI", "gemini_cli"
-    shells = {"run_shell_command": "command"}
     stages = {
         "BeforeTool": "before",
         "AfterTool": "after",

@@ -12,7 +12,6 @@ from .client import Answer, Asked, Decision, HookClient, Stage, text_of, to_json
 
 class Goose(HookClient):
     name, title, dialect = "goose", "Goose", "goose"
-    shells = {"shell": "command"}
     stages = {
         **HookClient.stages,
         "BeforeReadFile": "before",

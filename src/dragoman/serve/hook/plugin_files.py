@@ -14,7 +14,6 @@ class PluginFile(HookClient):
     """The payload (`plugin`, `event`, `tool`, `arguments`, `cwd`, `session`, `call`, `result`, `failed`) and the answer
     (`deny` or `pass`) are ours."""
 
-    shells = {"bash": "command"}
     stages = {"tool": "before", "returned": "after", "prompt": "prompt"}
     lines = ("tool",)
     record_lines: ClassVar[tuple[str, ...]] = ("returned",)

@@ -14,7 +14,6 @@ from .client import Answer, Decision, HookClient, text_of, to_json
 
 class QwenCode(HookClient):
     name, title, dialect, asks = "qwen_code", "Qwen Code", "qwen_code", True
-    shells = {"run_shell_command": "command"}
     stages = {
         **HookClient.stages,
         **dict.fromkeys(

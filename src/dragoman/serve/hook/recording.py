@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from dragoman.engine.shell_reach import ANY, ONE, STAR, Effect, reach_of
+from dragoman.engine import shell_reach
+from dragoman.engine.shell_reach import ANY, ONE, STAR, Effect
 from dragoman.model import operations as op
 from dragoman.model.calls import NativeCall
 
@@ -165,7 +166,7 @@ def _judged(asked: Asked, decision: Decision) -> list[dict[str, Any]]:
 
 def _reached(line: str, place: str) -> list[op.Operation]:
     """What a command line may reach, as operations on absolute paths; in a path `…` is what cannot be known."""
-    effects = reach_of(line, os.path.normpath(place), os.path.expanduser("~")).effects
+    effects = shell_reach.reach_of(line, os.path.normpath(place), os.path.expanduser("~")).effects
     found = [_as_operation(effect) for effect in effects[:_MOST] if effect.verb != "mention"]
     return list(dict.fromkeys(found))
 
