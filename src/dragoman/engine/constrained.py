@@ -12,6 +12,7 @@ needs, and with its first one when it needs none; `optional=True` shows all.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -317,8 +318,6 @@ def _shape(schema: Mapping[str, Any]) -> str:
 
 def _json(value: Any) -> str:
     # With spaces: that is how JSON mostly looks where models learned it.
-    import json
-
     return json.dumps(value, ensure_ascii=False)
 
 
