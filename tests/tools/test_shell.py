@@ -18,7 +18,7 @@ from dragoman.errors import ToolError
 from dragoman.model.operations import ListCommands, ReadOutput, RunCommand, StopCommand, TypeInto, WatchCommand
 from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
 from dragoman.tools import Context
-from dragoman.tools.processes.output import Kept, Stream, cut_middle
+from dragoman.tools.processes.output import BoundedText, Stream, cut_middle
 from dragoman.tools.shell import Limits, Shell, Wrote, run_command
 from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.examples import examples
@@ -190,7 +190,7 @@ async def test_output_that_is_not_text_is_shown_as_far_as_it_is(bench: Bench) ->
 
 @given(st.lists(st.text(max_size=30)), st.integers(0, 60), st.integers(0, 60))
 def test_what_is_kept_is_what_cutting_the_whole_text_gives(pieces: list[str], most: int, limit: int) -> None:
-    kept = Kept(most)
+    kept = BoundedText(most)
     for piece in pieces:
         kept.add(piece)
     assert kept.text(limit) == cut_middle("".join(pieces), min(limit, most))
