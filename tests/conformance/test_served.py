@@ -4,38 +4,77 @@ from __future__ import annotations
 
 import random
 from functools import cache
-from itertools import pairwise
 
 import msgspec
 import pytest
 
 from dragoman.apis import APIS, written
 from dragoman.errors import EngineError
-from dragoman.model import CallPart, FinishReason, Reply, TextPart, ThinkingPart
+from dragoman.model import CallPart, FinishReason, Reply, TextPart, ThinkingPart, Usage
 from dragoman.serve.gateway.reading import Reading
-from tests.conformance.cassettes import NAMES, Cassette, cassettes
+from tests.conformance.cassettes import NAMES, cassettes
+
+BROKEN_OFF = {
+    # Recorded streams that end without the provider's word for why: no server may end a response so.
+    "gemini_generate": {"gemini-generate-2be14b291190", "gemini-generate-8eee1aa9eda6"},
+}
+NO_REASON = {
+    # Responses that came whole and do not say why they ended. A stream that does not say it is one that broke off.
+    "gemini_generate": {
+        "gemini-generate-0806e96fc137",
+        "gemini-generate-395fc3063672",
+        "gemini-generate-961bf69cd123",
+    },
+}
+ONE_TEXT_WHEN_STREAMED = {
+    # Gemini's streams have no mark between two texts without signatures, and none for an empty one. Two of these came
+    # whole (two thoughts; an empty text), and the third states an end after every piece, which a server does once.
+    "gemini_generate": {
+        "gemini-generate-2b913320adae",
+        "gemini-generate-7714e3e18b96",
+        "gemini-generate-cdd432ec6620",
+    },
+}
+NO_COUNTS = {
+    # Two answers that were recorded without their usage. Every stream of Messages states it, in the first event and in
+    # the last: Anthropic's SDK fails without.
+    "anthropic_messages": {"anthropic-messages-4a4939617bb9", "anthropic-messages-8ede90656e66"},
+}
 
 
 @cache
-def replies(api: str) -> list[tuple[str, Reply]]:
-    """What every recorded exchange answered that had an id: the ids of calls without one are made of it."""
-    exchanges = [one for one in cassettes(api) if one.status == 200]
-    found = [(one.id, reply) for one in exchanges if (reply := read(api, one)) is not None]
+def exchanges(api: str) -> tuple[dict[str, Reply], dict[str, EngineError]]:
+    """What every recorded exchange answered, by its id: a reply or an error."""
+    found: dict[str, Reply] = {}
+    errors: dict[str, EngineError] = {}
+    for one in cassettes(api):
+        try:
+            if one.status != 200:
+                raise APIS[api].error(one.status, one.response_headers or {}, one.response)
+            if one.streaming or one.raw_sse is not None or one.events:
+                decoder = APIS[api].stream()
+                decoder.feed(one.stream)
+                found[one.id] = decoder.close()
+            else:
+                found[one.id] = APIS[api].decode(one.response)
+        except EngineError as error:
+            errors[one.id] = error
     assert len(found) > 1000
-    return found
+    return found, errors
 
 
-def read(api: str, one: Cassette) -> Reply | None:
-    try:
-        if one.streaming or one.raw_sse is not None or one.events:
-            decoder = APIS[api].stream()
-            decoder.feed(one.stream)
-            reply = decoder.close()
-        else:
-            reply = APIS[api].decode(one.response)
-    except EngineError:
-        return None
-    return reply if reply.id and reply.provenance.model and reply.finish is not FinishReason.INTERRUPTED else None
+def replies(api: str) -> list[tuple[str, Reply]]:
+    """Every recorded reply that a server may give."""
+    return [(name, reply) for name, reply in exchanges(api)[0].items() if name not in BROKEN_OFF.get(api, ())]
+
+
+def as_stated(one: Reply, reply: Reply) -> Reply:
+    """One without what a server always states, and this reply does not: an id, of which ids of calls without one are
+    made, and the model."""
+    if reply.id is None:
+        one = msgspec.structs.replace(without_ids(one), id=None)
+    made_by = msgspec.structs.replace(one.provenance, model=reply.provenance.model)
+    return without_metadata(msgspec.structs.replace(one, provenance=made_by))
 
 
 def without_metadata(reply: Reply) -> Reply:
@@ -59,11 +98,34 @@ def with_its_id(part: CallPart) -> CallPart:
     return msgspec.structs.replace(part, metadata={api: told for api, told in said.items() if told})
 
 
-def runs_together(reply: Reply) -> bool:
-    """Whether two words parts of one kind stand side by side, or one is empty: no stream of Gemini tells them apart."""
-    kinds = [type(part) if isinstance(part, TextPart | ThinkingPart) else None for part in reply.parts]
-    empty = any(isinstance(part, TextPart) and not part.text for part in reply.parts)
-    return empty or any(one is other is not None for one, other in pairwise(kinds))
+def without_ids(reply: Reply) -> Reply:
+    """A reply whose calls without ids have none (`functionCall` of Gemini states it)."""
+    parts = [
+        msgspec.structs.replace(part, call=msgspec.structs.replace(part.call, id=""))
+        if isinstance(part, CallPart)
+        and part.metadata.get("gemini_generate", {}).get("functionCall", {}).get("id", "") is None
+        else part
+        for part in reply.parts
+    ]
+    return msgspec.structs.replace(reply, parts=tuple(parts))
+
+
+def run_together(reply: Reply) -> tuple[object, ...]:
+    """What a reply says, without where one text ends and the next begins."""
+    texts = [part for part in reply.parts if isinstance(part, TextPart)]
+    thoughts = "".join(part.text for part in reply.parts if isinstance(part, ThinkingPart))
+    cited = [(one.url, one.title) for text in texts for one in text.citations]
+    rest = [part for part in without_metadata(reply).parts if not isinstance(part, TextPart | ThinkingPart)]
+    return reply.text, thoughts, cited, rest, reply.finish, reply.usage
+
+
+@pytest.mark.parametrize("api", sorted(NAMES))
+def test_every_recorded_answer_is_a_reply_or_an_error_but_for_streams_that_broke_off(api: str) -> None:
+    found, errors = exchanges(api)
+    assert len(found) + len(errors) == sum(1 for _ in cassettes(api))
+    broken = {name for name, reply in found.items() if reply.finish is FinishReason.INTERRUPTED}
+    assert broken == BROKEN_OFF.get(api, set())
+    assert [one.id for one in cassettes(api) if one.id in broken and b"finishReason" in one.stream] == []
 
 
 @pytest.mark.parametrize("api", sorted(NAMES))
@@ -72,7 +134,7 @@ def test_every_recorded_reply_is_written_whole_and_read_as_the_same(api: str) ->
     for name, reply in replies(api):
         body = msgspec.json.encode(server.reply(reply, model=reply.provenance.model or ""))
         again = APIS[api].decode(msgspec.json.decode(body))
-        assert without_metadata(again) == without_metadata(reply), name
+        assert as_stated(again, reply) == as_stated(reply, reply), name
         missing = reply.metadata.get(api, {}).keys() - again.metadata.get(api, {}).keys()
         assert not missing, name
 
@@ -81,14 +143,40 @@ def test_every_recorded_reply_is_written_whole_and_read_as_the_same(api: str) ->
 def test_every_recorded_reply_is_streamed_and_read_as_the_same_however_it_is_cut(api: str) -> None:
     server, chance = APIS[api].server(), random.Random(7)
     for name, reply in replies(api):
-        if api == "gemini_generate" and runs_together(reply):
-            continue
         data = b"".join(written(server.stream(model=reply.provenance.model or "", id=reply.id), reply))
         decoder, begin = APIS[api].stream(), 0
         for cut in [*sorted(chance.randrange(len(data) + 1) for _ in range(4)), len(data)]:
             decoder.feed(data[begin:cut])
             begin = cut
-        assert without_metadata(decoder.close()) == without_metadata(reply), name
+        again, want = as_stated(decoder.close(), reply), as_stated(reply, reply)
+        if name in NO_REASON.get(api, ()):
+            assert (want.finish_raw, again.finish) == (None, FinishReason.INTERRUPTED), name
+            again = msgspec.structs.replace(again, finish=want.finish)
+        if name in NO_COUNTS.get(api, ()):
+            assert (want.usage, again.usage) == (Usage(), Usage(input_tokens=0, output_tokens=0)), name
+            again = msgspec.structs.replace(again, usage=want.usage)
+        if name in ONE_TEXT_WHEN_STREAMED.get(api, ()):
+            assert again != want, "it needs no exception any more"
+            assert run_together(again) == run_together(want), name
+        else:
+            assert again == want, name
+
+
+@pytest.mark.parametrize("api", sorted(NAMES))
+def test_every_recorded_error_is_written_and_read_as_the_same(api: str) -> None:
+    server = APIS[api].server()
+    for name, error in exchanges(api)[1].items():
+        status, body = server.error(error)
+        again = APIS[api].error(status, {}, msgspec.json.decode(msgspec.json.encode(body)))
+        assert error.message in again.message, name
+        if error.code is not None or error.status is not None:  # else it is no answer of this API
+            assert again.retryable == error.retryable, name
+        decoder = APIS[api].stream()
+        for data in (writer := server.stream(model="m", id="id")).start(), writer.fail(error):
+            decoder.feed(data)
+        with pytest.raises(EngineError) as raised:
+            decoder.close()
+        assert error.message in raised.value.message, name
 
 
 @pytest.mark.parametrize("api", sorted(NAMES))
@@ -99,7 +187,9 @@ def test_words_that_are_streamed_in_pieces_are_those_of_the_reply(api: str) -> N
         for data in written(server.stream(model="m", id="id"), reply, pieces=7):
             decoder.feed(data)
         again = decoder.close()
-        assert (again.text, again.usage, again.finish) == (reply.text, reply.usage, reply.finish), name
+        assert again.text == reply.text, name
+        if name not in NO_COUNTS.get(api, ()) and name not in NO_REASON.get(api, ()):
+            assert (again.usage, again.finish) == (reply.usage, reply.finish), name
         assert [(call.name, call.arguments) for call in again.calls] == [
             (call.name, call.arguments) for call in reply.calls
         ], name

@@ -194,8 +194,14 @@ STATUSES: Mapping[int, int] = {529: 503}
 
 
 def status_of(error: EngineError) -> int:
-    """The status of an error response. One of ours, or of the network, is the server's fault and may pass."""
-    return error.status if error.status is not None and 400 <= error.status < 600 else 502
+    """The status of an error response.
+
+    An error without one is the server's fault and may pass, unless the provider named it in the middle of a response
+    and it will not: a client need not ask again when a quota is used up.
+    """
+    if error.status is not None and 400 <= error.status < 600:
+        return error.status
+    return 400 if error.code is not None and not error.retryable else 502
 
 
 def known(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
