@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.serve.gateway import Routes
 from tests.engine.loopback import Raw, Turn, played
 from tests.serve.test_gateway import TOKEN, gateway
 
@@ -120,3 +121,48 @@ async def test_no_sdk_takes_an_answer_that_broke_off_for_a_whole_one(
     async with gateway(monkeypatch, "openai_chat", cut, cut) as (served, _):
         with pytest.raises(Exception, match=r"in the middle of an answer|receive a `response.completed`"):
             await asyncio.to_thread(sdk, served.url, stream=True)
+
+
+Listed = tuple[list[str], str, str]
+"""The models that are listed, the last of them asked for alone, and what it answers."""
+
+
+def anthropic_models(url: str) -> Listed:
+    from anthropic import Anthropic
+
+    client = Anthropic(base_url=url, api_key=TOKEN, max_retries=0)
+    names = [one.id for one in client.models.list()]
+    asked: Any = [{"role": "user", "content": "Hi"}]
+    said: Any = client.messages.create(model=names[-1], max_tokens=100, messages=asked)
+    return names, client.models.retrieve(names[-1]).id, said.content[0].text
+
+
+def openai_models(url: str) -> Listed:
+    from openai import OpenAI
+
+    client = OpenAI(base_url=f"{url}/v1", api_key=TOKEN, max_retries=0)
+    names = [one.id for one in client.models.list()]
+    return names, client.models.retrieve(names[-1]).id, client.responses.create(model=names[-1], input="Hi").output_text
+
+
+def gemini_models(url: str) -> Listed:
+    from google import genai
+    from google.genai import types
+
+    client = genai.Client(api_key=TOKEN, http_options=types.HttpOptions(base_url=url))
+    names = [str(one.name) for one in client.models.list()]
+    alone = client.models.get(model=names[-1])
+    counted = client.models.count_tokens(model=names[-1], contents="Hi")
+    assert counted.total_tokens
+    said = client.models.generate_content(model=names[-1], contents="Hi")
+    return [one.removeprefix("models/") for one in names], str(alone.name).removeprefix("models/"), str(said.text)
+
+
+@pytest.mark.parametrize("sdk", [anthropic_models, openai_models, gemini_models])
+async def test_every_sdk_finds_the_models_of_the_list_under_their_names(
+    sdk: Callable[[str], Listed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["openai:gpt-5.5", "openai-chat:some/model"]
+    async with gateway(monkeypatch, "openai_chat", Turn("Hello."), routes=Routes(tuple(names))) as (served, upstream):
+        assert await asyncio.to_thread(sdk, served.url) == (names, names[-1], "Hello.")
+    assert [heard.body["model"] for heard in upstream.requests] == ["some/model"]

@@ -55,13 +55,14 @@ class MessagesServer(ServerSide):
     """`POST /v1/messages`, `/v1/messages/count_tokens` and `GET /v1/models`."""
 
     name: ClassVar[str] = NAME
+    references: ClassVar[tuple[str, ...]] = ("container",)
 
     def asked(self, method: str, path: str) -> Asked | None:
         if method == "POST" and path.endswith("/messages"):
             return Asked("reply")
         if method == "POST" and path.endswith("/messages/count_tokens"):
             return Asked("count")
-        return Asked("models") if method == "GET" and path.endswith("/models") else None
+        return super().asked(method, path)
 
     def reply(self, reply: conv.Reply, *, model: str, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
         blocks = [block for part in reply.parts if (block := _block(part, reply)) is not None]
@@ -80,18 +81,14 @@ class MessagesServer(ServerSide):
             message = message if "prompt is too long" in message else f"prompt is too long: {message}"
         return status, {"type": "error", "error": {"type": kind, "message": message}}
 
+    def model(self, name: str, window: int | None) -> dict[str, Any]:
+        since = "2025-01-01T00:00:00Z"
+        said = {"type": "model", "id": name, "display_name": name, "created_at": since}
+        return {**said, **known([("max_input_tokens", window)])}
+
     def models(self, windows: Mapping[str, int | None]) -> dict[str, Any]:
         names = list(windows)
-        rows = [
-            {
-                "type": "model",
-                "id": name,
-                "display_name": name,
-                "created_at": "2025-01-01T00:00:00Z",
-                **known([("max_input_tokens", window)]),
-            }
-            for name, window in windows.items()
-        ]
+        rows = [self.model(name, window) for name, window in windows.items()]
         ends = {"first_id": names[0], "last_id": names[-1]} if names else {"first_id": None, "last_id": None}
         return {"data": rows, "has_more": False, **ends}
 

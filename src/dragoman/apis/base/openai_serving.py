@@ -22,6 +22,8 @@ class OpenAiServer(ServerSide):
         kind = "server_error" if status >= 500 else "invalid_request_error"
         return status, {"error": {"message": error.message, "type": kind, "param": None, "code": code}}
 
+    def model(self, name: str, window: int | None) -> dict[str, Any]:
+        return {"id": name, "object": "model", "created": 1735689600, "owned_by": "dragoman"}
+
     def models(self, windows: Mapping[str, int | None]) -> dict[str, Any]:
-        rows = [{"id": name, "object": "model", "created": 1735689600, "owned_by": "dragoman"} for name in windows]
-        return {"object": "list", "data": rows}
+        return {"object": "list", "data": [self.model(name, window) for name, window in windows.items()]}

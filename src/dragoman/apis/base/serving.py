@@ -8,6 +8,7 @@ out: a client of this API could not read it.
 from __future__ import annotations
 
 import abc
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -21,12 +22,13 @@ from dragoman.model.calls import ExecutedBy
 from dragoman.model.request import Definition, Request
 
 What = Literal["reply", "count", "models"]
+_MODELS = re.compile(r"/models(?:/(?P<model>.+))?$")
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What a client asks for by its path: a reply, a number of tokens, or the list of models.
+    """What a client asks for by its path: a reply, a number of tokens, or the models.
 
-    `model` and `stream` where the path states them and not the body.
+    `model` and `stream` where the path states them and not the body; of the models, the only one that is asked for.
     """
 
     what: What
@@ -40,10 +42,13 @@ class ServerSide(abc.ABC):
     name: ClassVar[str]
     personal: ClassVar[tuple[str, ...]] = ("metadata", "user", "safety_identifier", "client_metadata", "labels")
     """Fields of requests in which clients state accounts and devices."""
+    references: ClassVar[tuple[str, ...]] = ()
+    """Fields of requests, and types of items in them, that stand for content which the API's own provider keeps."""
 
-    @abc.abstractmethod
     def asked(self, method: str, path: str) -> Asked | None:
         """What is asked for under a path; `None` where this API has nothing there."""
+        found = _MODELS.search(path) if method == "GET" else None
+        return None if found is None else Asked("models", found["model"])
 
     def plain(self, request: Request) -> Request:
         """A client's request without what only this API has, as far as another can carry it in its own way."""
@@ -62,8 +67,12 @@ class ServerSide(abc.ABC):
         """The status and the body of an error response."""
 
     @abc.abstractmethod
+    def model(self, name: str, window: int | None) -> dict[str, Any]:
+        """A model; `window` is its context window in tokens, where it is known."""
+
+    @abc.abstractmethod
     def models(self, windows: Mapping[str, int | None]) -> dict[str, Any]:
-        """The list of models; `windows` are their context windows by their names, in tokens."""
+        """The list of models; `windows` are their context windows by their names."""
 
     @abc.abstractmethod
     def counted(self, tokens: int) -> dict[str, Any]:

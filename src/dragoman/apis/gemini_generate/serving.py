@@ -50,7 +50,7 @@ _STATUSES = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-_PATH = re.compile(r"/models/(?P<model>[^:]+):(?P<verb>generateContent|streamGenerateContent|countTokens)$")
+_PATH = re.compile(r"/models/(?P<model>.+):(?P<verb>generateContent|streamGenerateContent|countTokens)$")
 _OF_THE_BODY = frozenset({"promptFeedback", "createTime", "modelStatus", "sdkHttpResponse", "candidates"})
 """What a response says beside its candidates; the rest of a reply's metadata its candidate says."""
 
@@ -59,13 +59,12 @@ class GenerateServer(ServerSide):
     """`POST …/models/MODEL:generateContent`, `:streamGenerateContent`, `:countTokens` and `GET …/models`."""
 
     name: ClassVar[str] = NAME
+    references: ClassVar[tuple[str, ...]] = ("cachedContent",)
 
     def asked(self, method: str, path: str) -> Asked | None:
-        if method == "GET":
-            return Asked("models") if path.endswith("/models") else None
-        found = _PATH.search(path)
-        if found is None or method != "POST":
-            return None
+        found = _PATH.search(path) if method == "POST" else None
+        if found is None:
+            return super().asked(method, path)
         if found["verb"] == "countTokens":
             return Asked("count", found["model"])
         return Asked("reply", found["model"], found["verb"] == "streamGenerateContent")
@@ -88,19 +87,13 @@ class GenerateServer(ServerSide):
             said["details"] = [{"@type": kind, "retryDelay": f"{error.retry_after:g}s"}]
         return status, {"error": said}
 
-    def models(self, windows: Mapping[str, int | None]) -> dict[str, Any]:
+    def model(self, name: str, window: int | None) -> dict[str, Any]:
         verbs = ["generateContent", "countTokens"]
-        return {
-            "models": [
-                {
-                    "name": f"models/{name}",
-                    "displayName": name,
-                    "supportedGenerationMethods": verbs,
-                    **known([("inputTokenLimit", window)]),
-                }
-                for name, window in windows.items()
-            ]
-        }
+        said = {"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": verbs}
+        return {**said, **known([("inputTokenLimit", window)])}
+
+    def models(self, windows: Mapping[str, int | None]) -> dict[str, Any]:
+        return {"models": [self.model(name, window) for name, window in windows.items()]}
 
     def counted(self, tokens: int) -> dict[str, Any]:
         return {"totalTokens": tokens}

@@ -45,7 +45,7 @@ class ChatServer(OpenAiServer):
     def asked(self, method: str, path: str) -> Asked | None:
         if method == "POST" and path.endswith("/chat/completions"):
             return Asked("reply")
-        return Asked("models") if method == "GET" and path.endswith("/models") else None
+        return super().asked(method, path)
 
     def reply(self, reply: conv.Reply, *, model: str, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
         choices = [_choice(one, place, definitions) for place, one in enumerate((reply, *reply.alternatives))]

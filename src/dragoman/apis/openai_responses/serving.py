@@ -41,13 +41,14 @@ class ResponsesServer(OpenAiServer):
     """`POST /v1/responses`, `/v1/responses/input_tokens` and `GET /v1/models`."""
 
     name: ClassVar[str] = NAME
+    references: ClassVar[tuple[str, ...]] = ("previous_response_id", "conversation", "prompt", "item_reference")
 
     def asked(self, method: str, path: str) -> Asked | None:
         if method == "POST" and path.endswith("/responses"):
             return Asked("reply")
         if method == "POST" and path.endswith("/responses/input_tokens"):
             return Asked("count")
-        return Asked("models") if method == "GET" and path.endswith("/models") else None
+        return super().asked(method, path)
 
     def plain(self, request: Request) -> Request:
         """Codex 0.166 looks for deferred tools itself: the search becomes a function, and what it found is offered."""
