@@ -592,6 +592,101 @@ async def test_messages_that_cannot_be_read_are_refused(monkeypatch: pytest.Monk
     assert not upstream.requests
 
 
+KEPT: dict[str, tuple[str, dict[str, Any]]] = {
+    # Requests that stand for content which the provider of their API keeps, by the field that does, with their path.
+    "previous_response_id": ("/v1/responses", {"input": "Go on.", "previous_response_id": "resp_1"}),
+    "conversation": ("/v1/responses", {"input": "Go on.", "conversation": "conv_1"}),
+    "prompt": ("/v1/responses", {"input": "Go on.", "prompt": {"id": "pmpt_1"}}),
+    "item_reference": ("/v1/responses", {"input": [{"type": "item_reference", "id": "msg_1"}]}),
+    "cachedContent": (
+        "/v1beta/models/m:generateContent",
+        {"contents": [{"role": "user", "parts": [{"text": "Go on."}]}], "cachedContent": "cachedContents/1"},
+    ),
+    "container": (
+        "/v1/messages",
+        {"max_tokens": 9, "messages": [{"role": "user", "content": "Go on."}], "container": "c_1"},
+    ),
+    "file_id": (
+        "/v1/messages",
+        {
+            "max_tokens": 9,
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [{"type": "document", "source": {"type": "file", "file_id": "file_1"}}],
+                }
+            ],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("field", sorted(KEPT))
+async def test_a_model_is_never_asked_without_what_the_clients_provider_keeps(
+    field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, body = KEPT[field]
+    async with gateway(monkeypatch, "openai_chat", Turn("A wrong answer.")) as (served, upstream):
+        assert await posted(served, {"model": "m", **body}, path) == 400
+    assert upstream.requests == []
+
+
+CHOSEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # A choice of Chat Completions, and what a model of Anthropic is asked for it.
+    "none": ({"tool_choice": "none"}, {"tool_choice": {"type": "none"}}),
+    "required": ({"tool_choice": "required"}, {"tool_choice": {"type": "any"}}),
+    "one": (
+        {"tool_choice": {"type": "function", "function": {"name": "one"}}},
+        {"tool_choice": {"type": "tool", "name": "one"}},
+    ),
+    "some": (
+        {
+            "tool_choice": {
+                "type": "allowed_tools",
+                "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "one"}}]},
+            }
+        },
+        {"tools": ["one"]},
+    ),
+    "one of some": (
+        {
+            "tool_choice": {
+                "type": "allowed_tools",
+                "allowed_tools": {"mode": "required", "tools": [{"type": "function", "function": {"name": "one"}}]},
+            }
+        },
+        {"tools": ["one"], "tool_choice": {"type": "any"}},
+    ),
+    "forced while it thinks": (
+        {"tool_choice": "required", "reasoning_effort": "high"},
+        {"tool_choice": {"type": "any"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("choice", sorted(CHOSEN))
+async def test_the_choice_of_a_client_holds_whatever_the_models_api_has(
+    choice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, told = CHOSEN[choice]
+    tools = [
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in ("one", "two")
+    ]
+    body = {"model": "m", "messages": [{"role": "user", "content": "Go."}], "tools": tools, **asked}
+    async with gateway(monkeypatch, "anthropic_messages", Turn("Done.")) as (served, upstream):
+        assert await posted(served, body, "/v1/chat/completions") == 200
+    (heard,) = upstream.requests
+    said = {"tools": sorted(offered(heard.body)), "tool_choice": heard.body.get("tool_choice")}
+    assert said == {"tools": ["one", "two"], "tool_choice": None, **told}
+    assert "thinking" not in heard.body
+
+
+def test_a_choice_names_a_tool_that_is_passed_through_as_the_model_is_offered_it() -> None:
+    own = FunctionDefinition("read_file", "Reads from elsewhere.", {"type": "object", "properties": {"x": {}}})
+    words = Words((*DIALECTS["claude_code"].definitions(), own), client=at("claude_code"), model=at("gemini_cli"))
+    assert [words.offered_name(name) for name in ("read_file", "Read")] == ["client_read_file", "read_file"]
+
+
 async def test_a_picture_is_not_counted_by_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     source = {"type": "base64", "media_type": "image/png", "data": "A" * 400_000}
     content = [{"type": "image", "source": source}]

@@ -10,14 +10,17 @@ from typing import Final
 import msgspec
 
 from dragoman.dialects.translation import Respeaking
+from dragoman.errors import EngineError
 from dragoman.model import (
     AnyPart,
     CallPart,
     Conversation,
     ConversationItem,
+    MediaPart,
     Message,
     NativeCall,
     NativeResult,
+    OpaquePart,
     Provenance,
     Request,
     ResultPart,
@@ -32,6 +35,9 @@ from .words import Group, Words
 
 _BILLING: Final = re.compile(r"\s*x-anthropic-billing-header:[^\n]*\s*")
 """Claude Code's first words to Anthropic; users report a part of it that changes and spoils every prefix cache."""
+
+
+_FILE: Final = "file_id"
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -69,6 +75,8 @@ class Walk:
         self._items: list[ConversationItem] = []
         self._open: _Open | None = None
         self._seen: set[str] = set()
+        self._referred: frozenset[str] = frozenset()
+        """What was said only by reference, possibly to something that the client's provider keeps."""
         self._heads: dict[int, tuple[ConversationItem, ConversationItem]] = {}
         """The id of the first item → that item, which keeps the id its own, and what the model is told instead. Copies
         share it: what is the same object in the next request is not written again (`Api.encode_to_send`)."""
@@ -96,8 +104,17 @@ class Walk:
         if self._foreign is not None:
             self._foreign.expect(items)
 
-    def prepared(self, request: Request, model: str, *, same_api: bool) -> Prepared:
-        """The request to the model, or the calls that the client is to make first. It ends the walk."""
+    def prepared(self, request: Request, model: str, *, same_api: bool, references: Sequence[str] = ()) -> Prepared:
+        """The request to the model, or the calls that the client is to make first. It ends the walk.
+
+        `references` are fields and items of the client's API that stand for what its provider keeps: another provider
+        does not have it, so such a request is refused rather than asked without it.
+        """
+        if not same_api:
+            for one in (*references, _FILE):
+                if one in self._referred or request.provider_options.get(one) is not None:
+                    message = f"{one} stands for content that {model} cannot read: send the content itself"
+                    raise EngineError(message, status=400)
         calls: tuple[NativeCall, ...] = ()
         if self._open is not None:
             calls = self._words.next(self._open.groups, self._open.results)
@@ -127,6 +144,7 @@ class Walk:
 
     def take(self, item: ConversationItem) -> None:
         """The next item of the client's conversation."""
+        self._referred |= set(filter(None, map(_reference, item.parts)))
         if item.role == "assistant":
             self._said(item)
             return
@@ -214,8 +232,18 @@ class Walk:
             return ToolChoice()
         if not choice.names:
             return choice
-        names = tuple(dict.fromkeys(self._words.names.get(name, name) for name in choice.names))
+        names = tuple(dict.fromkeys(map(self._words.offered_name, choice.names)))
         return msgspec.structs.replace(choice, names=names)
+
+
+def _reference(part: AnyPart) -> str | None:
+    """What a part stands for that is not in it: the type of an item, or a file."""
+    match part:
+        case MediaPart(media) if media.file_id is not None and media.data is None and media.url is None:
+            return _FILE
+        case OpaquePart(item={"type": str(kind)}):
+            return kind
+    return None
 
 
 def _is_reminder(part: AnyPart) -> bool:

@@ -252,7 +252,10 @@ class Gateway:
         server = self._servers[api]
         if asked.what == "models":
             windows = {name: window_of(name.partition(":")[2]) for name in self.routes.names}
-            return web.json_response(server.models(windows), dumps=_dumps)
+            if asked.model is None:
+                return web.json_response(server.models(windows), dumps=_dumps)
+            # A request for a model of any other name is answered too, by whichever model its route says.
+            return web.json_response(server.model(asked.model, windows.get(asked.model)), dumps=_dumps)
         data = await request.read()
         read, tokens = self._reading.read(cast("Api", APIS[api]), data, asked.model)
         unread = [field for field in ("messages", "input", "contents", "tools") if field in read.provider_options]
@@ -308,8 +311,10 @@ class Gateway:
         name, walk = self._memory.walked(
             key, read.conversation, size, lambda: Walk(words, self._conversations, dialects)
         )
-        prepared = walk.prepared(_fitted(read, engine, model), model, same_api=engine.name == api)
-        return prepared, name, dialects[0]
+        references = self._servers[api].references
+        prepared = walk.prepared(read, model, same_api=engine.name == api, references=references)
+        fitted = msgspec.structs.replace(prepared, request=_fitted(prepared.request, engine))
+        return fitted, name, dialects[0]
 
     def _next_step(
         self, next_model: str, request: web.Request, api: str, read: Request, size: int, sent: _Sent
@@ -593,17 +598,26 @@ def _done_here(
     return frozenset(operation for row in rows for operation in row.operations) & web.operations
 
 
-def _fitted(read: Request, engine: Engine, model: str) -> Request:
-    """A request without what the model would refuse: the client chose its settings for another one."""
-    features, limits = engine.features(model), engine.limits(model)
+def _fitted(request: Request, engine: Engine) -> Request:
+    """A request without what the model would refuse: the client chose its settings for another one.
+
+    Where a model cannot be told which tools it may call, it is offered no others.
+    """
+    features, limits, choice = engine.features(request.model), engine.limits(request.model), request.choice
     changes: dict[str, Any] = {}
-    if read.thinking is not None and not features.thinking:
+    if choice.mode not in features.choices:
+        if choice.names:
+            changes["definitions"] = tuple(one for one in request.definitions if one.name in choice.names)
+        forced = choice.mode == "one" or choice.required
+        choice = ToolChoice("required") if forced and "required" in features.choices else ToolChoice()
+        changes["choice"] = choice
+    forced = choice.mode in ("required", "one") or choice.required
+    alone = request.thinking is not None and forced and not features.forced_choice_with_thinking
+    if request.thinking is not None and (alone or not features.thinking):
         changes["thinking"] = None
-    if read.choice.mode not in features.choices:
-        changes["choice"] = ToolChoice()
-    if limits.stop_sequences is not None and len(read.stop) > limits.stop_sequences:
-        changes["stop"] = read.stop[: limits.stop_sequences]
-    return msgspec.structs.replace(read, **changes) if changes else read
+    if limits.stop_sequences is not None and len(request.stop) > limits.stop_sequences:
+        changes["stop"] = request.stop[: limits.stop_sequences]
+    return msgspec.structs.replace(request, **changes) if changes else request
 
 
 def _for_clients(error: DragomanError) -> EngineError:

@@ -190,6 +190,10 @@ class Words:
         wanted = {spelling.native_name for spelling in chosen}
         return [one for one in model.definitions(can, executed_by=ExecutedBy.CLIENT) if one.name in wanted]
 
+    def offered_name(self, name: str) -> str:
+        """The name under which the model is offered a tool of the client, or what stands for it."""
+        return self.names.get(name) or self._passed_names.get(name, name)
+
     def glossary(self, text: str) -> str | None:
         """A sentence that names the model's tools for those of the client's that a text speaks of."""
         if text in self._explained:
@@ -391,7 +395,7 @@ class Words:
         found = [*found_tools(result)]
         if not found:
             return result
-        names = [self.names.get(_full_name(one)) or self._passed_names.get(_full_name(one), one.name) for one in found]
+        names = [self.offered_name(_full_name(one)) for one in found]
         told = f"These tools can be called now: {', '.join(dict.fromkeys(names))}."
         return msgspec.structs.replace(result, content=told, item=None)
 
