@@ -296,6 +296,26 @@ async def test_a_stream_that_breaks_off_after_any_event_never_looks_like_a_norma
         assert broken or (one == text and number > enough), (api, number, one)
 
 
+@pytest.mark.parametrize("api", sorted(UPSTREAM))
+@pytest.mark.parametrize("finish", ["MALFORMED_FUNCTION_CALL", "OTHER"])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_an_answer_that_the_model_gave_up_never_looks_like_a_whole_one(
+    finish: str, api: str, stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = Turn("I will now", finish=finish)
+    async with gateway(monkeypatch, "gemini_generate", *[half] * 4) as (served, _):
+        with pytest.raises(EngineError, match=f"without an answer: {finish}") as raised:
+            await asked(served, api, stream=stream)
+    assert raised.value.retryable or stream, "in a stream of Chat Completions an error has no status"
+
+
+async def test_an_answer_that_pauses_is_continued_by_the_model_that_began_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    paused = Turn("The first half, ", finish="pause_turn")
+    async with gateway(monkeypatch, "anthropic_messages", paused, Turn("the second.")) as (served, upstream):
+        assert await asked(served, "openai_chat", stream=True) == "The first half, the second."
+    assert upstream.requests[1].body["messages"][-1]["role"] == "assistant"
+
+
 async def test_words_are_passed_on_before_the_model_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = played("openai_chat", Turn("One two three.", pieces=3), stream=True)
     stalled = Raw(whole.status, whole.body, content_type=whole.content_type, stall_after=len(whole.body) * 2 // 3)

@@ -75,6 +75,8 @@ _SIGNED: Final = "dragoman"
 """Stands for the signature of a thought: the real one is kept here, and clients want some text there."""
 _ASKED_AGAIN: Final = 8
 """How often a model is asked again within one request because the client cannot do what it called."""
+_NO_ANSWERS: Final = (FinishReason.ERROR, FinishReason.MALFORMED_CALL, FinishReason.INTERRUPTED)
+"""Ends that only some APIs have a word for: clients of the others would take what came before for the whole answer."""
 _KEYS: Final = ("x-api-key", "x-goog-api-key", "api-key")
 
 
@@ -358,6 +360,9 @@ class Gateway:
         usage = Usage()
         for _ in range(_ASKED_AGAIN):
             reply = await self._told_of(engine, asked, answer, sent)
+            if reply.finish in _NO_ANSWERS:
+                why = reply.finish_raw or reply.finish.value
+                raise EngineError(f"the model ended without an answer: {why}", status=502, retryable=True)
             usage = usage + reply.usage if hidden else reply.usage
             said += [part for one in reply.parts if (part := _for_client(one)) is not None]
             base = self._conversations.new_base(sent.session)
@@ -368,6 +373,10 @@ class Gateway:
                 groups = words.groups(reply, base, lowering, prepared.seen, answers)
             calls = words.next(groups, {})
             sent.calls = tuple(call.name for call in calls)
+            if reply.finish is FinishReason.PAUSED and not groups:  # only its own provider can go on with it
+                hidden.append(reply)
+                asked = msgspec.structs.replace(asked, conversation=(*asked.conversation, reply))
+                continue
             if groups and not calls:  # nothing of it can be done by the client
                 results = words.results(groups, {})
                 hidden += [reply, results_message(*results)]
@@ -380,7 +389,7 @@ class Gateway:
             finish = FinishReason.CALLS if calls else reply.finish
             parts = (*said, *(CallPart(call) for call in calls))
             return Reply(parts, finish, usage=usage)
-        raise EngineError("the model keeps calling tools that the client does not have", status=502)
+        raise EngineError("the model keeps calling tools that the client does not have, or pausing", status=502)
 
     async def _told_of(self, engine: Engine, asked: Request, answer: _Answer, sent: _Sent) -> Reply:
         """The reply of a model, counted and recorded."""
