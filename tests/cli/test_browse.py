@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ import pytest
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from dragoman.cli.commands.browse import conversation_of
 from dragoman.cli.terminal.browser import Browser, Entry, Transcript
-from dragoman.logs import Query, SessionRow
-from dragoman.logs.export import Chosen, Conversation, conversations_of
+from dragoman.logs import Query
 from tests.cli.conftest import User
 from tests.logs.samples import CLAUDE, CODEX
 
@@ -26,11 +27,7 @@ def query(tmp_path: Path) -> Query:
 
 
 def browser(query: Query, **options: Any) -> Browser:
-    def opened(row: SessionRow) -> Conversation:
-        events = list(query.events_of(row.session))
-        return conversations_of(Chosen(lambda: events, "clean"))[0]
-
-    return Browser(query.sessions(), opened, query.costs, **options)
+    return Browser(query.sessions(), lambda row: conversation_of(query, row), query.costs, **options)
 
 
 def type_(program: Browser, *keys: str) -> Browser:
@@ -111,6 +108,17 @@ def test_lines_fit_the_screen(query: Query, width: int) -> None:
     assert max(map(len, lines(program, width))) <= max(width, 60)
     type_(program, ENTER, "a")
     assert max(map(len, lines(program, width))) <= width
+
+
+def test_a_session_of_which_nothing_is_understood_opens(tmp_path: Path) -> None:
+    (tmp_path / "s-9.jsonl").write_bytes(CLAUDE)
+    query = Query(paths=[tmp_path])
+    query.refresh()
+    record = {"sessionId": "s-1", "type": "nobody-knows", "uuid": "u", "timestamp": "2026-01-05T12:00:00Z"}
+    (tmp_path / "s-9.jsonl").write_text(json.dumps(record) + "\n")
+    program = type_(browser(query), ENTER)
+    assert program.session is not None
+    assert lines(program)
 
 
 def test_text_of_a_log_steers_no_terminal() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.logs import Query
+from dragoman.logs.export import dollars
 from dragoman.serve.page import Library, Page
 from tests.conformance.conftest import SHARED
 
@@ -30,6 +31,9 @@ class Shown:
         screen = self._page._screen(path, parameters)
         assert screen.status == 200, (path, parameters)
         return json.loads(msgspec.json.encode(screen.data, enc_hook=str))
+
+    def html(self, path: str, **parameters: str) -> list[str]:
+        return self._page._screen(path, parameters).body
 
     def printed(self, *words: str) -> list[Any]:
         self._capsys.readouterr()
@@ -91,6 +95,64 @@ def test_costs_are_those_of_sql_with_each_exchange_counted_once(shown: Shown) ->
     total = shown.command("stats", "--by", "client", "--tokens", *map(str, REAL))["total"]["tokens"]
     assert sum(row["cost"] or 0 for row in rows) == pytest.approx(total["cost"])
     assert sum(row["unpriced"] for row in rows) == total["unpriced"]
+
+
+def test_tokens_and_cost_of_a_session_are_with_its_agents_each_exchange_counted_once(shown: Shown) -> None:
+    groups = shown.command("usage", "session", "--all", *map(str, REAL))["groups"]
+    told = {one["group"]["session"]: one["tokens"] for one in groups}
+    with_agents = [row for row in shown.sessions() if row["agents"]]
+    assert len(with_agents) >= 4
+    for row in with_agents:
+        tokens = told[row["session"]]
+        assert (row["tokens_with_agents"], row["unpriced"]) == (tokens["tokens"], tokens["unpriced"])
+        assert row["cost"] == (None if tokens["cost"] is None else pytest.approx(tokens["cost"]))
+        head = "".join(shown.html(f"/session/{row['session']}"))
+        agents = f" with {row['agents']:,} agent{'s' if row['agents'] != 1 else ''}"
+        assert f"<dd>{tokens['tokens']:,}{agents}" in head
+
+
+def test_durations_and_figures_of_each_step_are_those_of_sql(shown: Shown) -> None:
+    calls = shown.sql(
+        "SELECT session, event, coalesce(duration, elapsed), status = 'failed' FROM calls WHERE stream = 'main'"
+    )
+    known = {(session, event): (seconds, failed) for session, event, seconds, failed in calls}
+    usage = shown.sql("SELECT session, event, tokens, cost FROM usage WHERE stream = 'main'")
+    spent = {(session, event): (tokens, cost) for session, event, tokens, cost in usage}
+    timed = used = 0
+    for row in sorted(shown.sessions(), key=lambda row: -row["calls"])[:25]:
+        begin, total = 0, 1
+        while begin < total:
+            screen = shown.screen(f"/session/{row['session']}", **{"from": str(begin)})
+            total = screen["total"]
+            begin += 150
+            for entry in screen["entries"]:
+                place = (row["session"], entry["event"])
+                if entry["kind"] == "call":
+                    seconds, failed = known[place]
+                    assert entry.get("seconds") == (None if seconds is None else pytest.approx(seconds)), place
+                    assert entry.get("failed", False) == failed
+                    timed += seconds is not None
+                elif entry["kind"] == "usage":
+                    tokens, cost = spent[place]
+                    assert tokens is None or f"{tokens:,} tokens" in entry["title"], place
+                    assert (dollars(cost) if cost is not None else "price not known") in entry["title"], place
+                    used += 1
+    assert timed > 300
+    assert used > 300
+
+
+def test_the_timeline_counts_calls_as_sql_does(shown: Shown) -> None:
+    calls = shown.sql("SELECT session, event, elapsed FROM calls WHERE elapsed IS NOT NULL")
+    known = {(session, event): elapsed for session, event, elapsed in calls}
+    seen = 0
+    for row in sorted(shown.sessions(), key=lambda row: -row["calls"])[:15]:
+        bars = shown.screen(f"/session/{row['session']}", tab="timeline", all="1")["bars"]
+        for bar in bars:
+            place = (row["session"], bar["event"])
+            if bar["kind"] in ("tool", "failed") and place in known:
+                assert bar["ended"] - bar["began"] == pytest.approx(known[place], abs=1e-5), place
+                seen += 1
+    assert seen > 200
 
 
 @pytest.mark.parametrize("by", GROUPS)

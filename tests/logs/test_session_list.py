@@ -177,9 +177,9 @@ def test_a_page_of_the_list_and_its_costs_are_those_of_all_sessions(home: Path, 
     assert listings == [query.listing(one, words, limit=50) for one, words in CHOICES]
     assert costs is not None
     everything = query.costs()
-    assert {id: unpriced for id, (_, unpriced) in costs.items()} == {id: one for id, (_, one) in everything.items()}
-    known = {id: cost for id, (cost, _) in costs.items() if cost is not None}
-    assert known == pytest.approx({id: cost for id, (cost, _) in everything.items() if cost is not None})
+    assert {id: one[1:] for id, one in costs.items()} == {id: one[1:] for id, one in everything.items()}
+    known = {id: cost for id, (cost, *_) in costs.items() if cost is not None}
+    assert known == pytest.approx({id: cost for id, (cost, *_) in everything.items() if cost is not None})
     assert known["priced"] == pytest.approx((1000 * 3 + 5000 * 0.3 + 200 * 15) / 1e6)
     for (asked_for, words), listing in zip(CHOICES, listings, strict=True):
         if not words:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from dragoman import logs
 from dragoman.cli.filter_options import complete_sessions, filter_options, query_of
 from dragoman.cli.terminal.console import Console, ExitCode
+
+if TYPE_CHECKING:
+    from dragoman.logs.export import Conversation
 
 
 @click.command
@@ -29,7 +33,6 @@ def command(console: Console, *, session: str | None, asked: logs.Filter) -> Exi
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         raise click.UsageError("This needs a terminal; `dragoman sessions` and `dragoman show` print.")
     from dragoman.cli.terminal.browser import Browser
-    from dragoman.logs.export import Chosen, Conversation, conversations_of
 
     query = query_of(console)
     rows = query.sessions(asked)
@@ -37,11 +40,16 @@ def command(console: Console, *, session: str | None, asked: logs.Filter) -> Exi
         console.note("No session was found. `dragoman sources` shows where they are looked for.")
         return ExitCode.NO
 
-    def opened(row: logs.SessionRow) -> Conversation:
-        events = list(query.events_of(row.session))
-        first, *_ = conversations_of(Chosen(lambda: events, "clean"))
-        return first
-
     start = None if session is None else query.root_of(query.find(session))
-    Browser(rows, opened, query.costs, start).run()
+    Browser(rows, lambda row: conversation_of(query, row), query.costs, start).run()
     return ExitCode.OK
+
+
+def conversation_of(query: logs.Query, row: logs.SessionRow) -> Conversation:
+    """What is shown of a session."""
+    from dragoman.logs.export import Chosen, Conversation, conversations_of
+
+    events = list(query.events_of(row.session))
+    found = conversations_of(Chosen(lambda: events, "clean"))
+    # Of a log of which nothing is understood there is none.
+    return found[0] if found else Conversation(row.session, row.title or "Untitled session", [], [], [])

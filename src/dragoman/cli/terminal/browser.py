@@ -55,7 +55,7 @@ _KINDS: Final = {
     "system": "system",
 }
 
-Costs = Mapping[str, tuple[float | None, int]]
+Costs = Mapping[str, tuple[float | None, int, int | None]]
 """Session → what it cost, and how many of its exchanges have no known price."""
 Line = tuple[str, str]
 """A style and a text."""
@@ -157,6 +157,8 @@ class Transcript:
 
     def line(self, number: int) -> tuple[int, Line]:
         """A line, and the entry it is of."""
+        if not self.entries:
+            return 0, ("", "")
         place = bisect_right(self._starts, number) - 1
         return place, self._laid_out(place)[number - self._starts[place]]
 
@@ -166,7 +168,7 @@ class Transcript:
 
     def end(self, place: int) -> int:
         """The line after the last one of an entry."""
-        return self._starts[place + 1] if self._starts else 0
+        return self._starts[place + 1] if place + 1 < len(self._starts) else 0
 
     def fold(self, places: Iterable[int], *, folded: bool | None = None) -> None:
         """Folds entries or unfolds them; without `folded`, the other way round."""
@@ -252,7 +254,7 @@ class Browser:
         return [("class:at" if number == self.at else "", text)]
 
     def _cost(self, row: SessionRow) -> str:
-        cost, unpriced = self._costs.get(row.session, (None, 0))
+        cost, unpriced, _ = self._costs.get(row.session, (None, 0, None))
         return "" if cost is None else f"{dollars(cost)}{'+' if unpriced else ''}"
 
     def _transcript_content(self, transcript: Transcript, width: int) -> UIContent:

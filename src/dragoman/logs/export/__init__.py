@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         conversations_of as conversations_of,
         dollars as dollars,
         duration as duration,
+        waits_for_a_person as waits_for_a_person,
     )
 else:
     __all__, __getattr__ = door(
@@ -51,6 +52,7 @@ else:
                 "conversations_of",
                 "dollars",
                 "duration",
+                "waits_for_a_person",
             ),
         },
     )

@@ -10,9 +10,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 from dragoman import config
+from dragoman.client_names import client_name
 from dragoman.logs.history.costs import Costs
 from dragoman.logs.history.sessions import key_of, sessions_of
-from dragoman.logs.history.tables import as_json, failure_of, waits_for_a_person
+from dragoman.logs.history.tables import as_json, failure_of, logged_duration, waits_for_a_person as waits_for_a_person
 from dragoman.logs.history.usage import usage_row
 from dragoman.model import Call, Usage, events as ev, operations as op, outcomes as out
 
@@ -132,7 +133,7 @@ def _facts(session: ev.Session, cost: float | None, unpriced: int) -> Iterator[t
     lasted = None if session.started is None or session.ended is None else session.ended - session.started
     unknown = f"{unpriced} exchange{'s' if unpriced != 1 else ''} of unknown price" if unpriced else ""
     spent = " and ".join(one for one in ("" if cost is None else dollars(cost), unknown) if one)
-    program = " ".join(one for one in (session.client, session.version) if one)
+    program = " ".join(one for one in (session.client and client_name(session.client), session.version) if one)
     known = {
         "session": session.id,
         "agent": None if session.stream == "main" else session.stream,
@@ -244,8 +245,9 @@ class _Teller:
 
 def call_seconds(called: ev.ToolCalled, returned: ev.ToolReturned) -> float | None:
     """How long a call took: as the log says, else by the times, unless a person was waited for in between."""
-    if returned.result.duration is not None:
-        return returned.result.duration
+    logged = logged_duration(returned)
+    if logged is not None:
+        return logged
     if waits_for_a_person(called) or called.time is None or returned.time is None or returned.time < called.time:
         return None
     return (returned.time - called.time).total_seconds()

@@ -278,8 +278,8 @@ class Counting:
         return _name(one, kind)
 
 
-def costs_of(index: Index, families: Mapping[str, Iterable[Key]]) -> dict[str, tuple[float | None, int]]:
-    """Session → what it and its sub-agents, whose keys are given, cost, and how many exchanges have no known price.
+def costs_of(index: Index, families: Mapping[str, Iterable[Key]]) -> dict[str, tuple[float | None, int, int | None]]:
+    """Session → what it and its sub-agents, whose keys are given, cost, how many exchanges have no price, and tokens.
 
     A session without any exchange is not among them.
     """
@@ -288,15 +288,18 @@ def costs_of(index: Index, families: Mapping[str, Iterable[Key]]) -> dict[str, t
     counting = Counting(index, EVERYTHING, ("scope",), roots)
     known: dict[str, list[float]] = {}
     unpriced: Counter[str] = Counter()
-    for (scope,), _, _, cost, without in counting.tokens():
-        root = roots[scope]
+    tokens: dict[str, int] = {}
+    for (scope,), _, counted, cost, without in counting.tokens():
+        root, count = roots[scope], counted["tokens"]
+        if count is not None:
+            tokens[root] = tokens.get(root, 0) + count
         known.setdefault(root, []).extend(() if cost is None else (cost,))
         unpriced[root] += without
     for (scope,), cost in counting.alone():
         root = roots[scope]
         known.setdefault(root, []).extend(() if cost is None else (cost,))
         unpriced[root] += cost is None
-    return {root: (fsum(costs) if costs else None, unpriced[root]) for root, costs in known.items()}
+    return {root: (fsum(costs) if costs else None, unpriced[root], tokens.get(root)) for root, costs in known.items()}
 
 
 def _date(day: int) -> datetime.date:

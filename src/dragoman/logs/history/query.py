@@ -334,7 +334,7 @@ class Query:
             return facts.ids_of(asked)
         return frozenset(one.session for row in self.sessions(asked) for one in self._all.family(row))
 
-    def costs_of(self, rows: Iterable[SessionRow]) -> dict[str, tuple[float | None, int]] | None:
+    def costs_of(self, rows: Iterable[SessionRow]) -> dict[str, tuple[float | None, int, int | None]] | None:
         """The same as `costs` of some sessions alone, by sums of the index; `None` if it is not of just these files."""
         from .counted import costs_of
 
@@ -344,24 +344,30 @@ class Query:
         families = {row.session: [key(one) for one in sessions.family(row)] for row in rows}
         return costs_of(index, families)
 
-    def costs(self) -> dict[str, tuple[float | None, int]]:
-        """Session → what it and its sub-agents cost, and how many of their exchanges have no known price.
+    def costs(self) -> dict[str, tuple[float | None, int, int | None]]:
+        """Session → what it and its sub-agents cost, how many of their exchanges have no known price, and their tokens.
 
         An exchange that several sessions tell of is counted in the first.
         """
         roots = {key(row): self._all.root(row).session for row in self._all.rows}
         known: dict[str, list[float]] = {}
         unpriced: dict[str, int] = {}
+        tokens: dict[str, int] = {}
         for row in self.rows(UsageRow):
             if row.repeated:
                 continue
             root = roots[key(row)]
+            if row.tokens is not None:
+                tokens[root] = tokens.get(root, 0) + row.tokens
             costs = known.setdefault(root, [])
             if row.cost is None:
                 unpriced[root] = unpriced.get(root, 0) + 1
             else:
                 costs.append(row.cost)
-        return {root: (fsum(costs) if costs else None, unpriced.get(root, 0)) for root, costs in known.items()}
+        return {
+            root: (fsum(costs) if costs else None, unpriced.get(root, 0), tokens.get(root))
+            for root, costs in known.items()
+        }
 
     def find(self, id: str) -> SessionRow:
         """The row of a session by its id or a prefix of it; that of a sub-agent by its own id. `last` is the newest."""

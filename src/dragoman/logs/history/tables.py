@@ -343,7 +343,7 @@ class _Stream(Storable):
             self._gave(event, number, outcome, failure_of(outcome, result.native), repeated=repeated)
         if repeated:
             return
-        known = self._results[id] = (_failure(event), event.time, _duration(event))
+        known = self._results[id] = (_failure(event), event.time, logged_duration(event))
         if id not in self._numbers:
             self._early[id] = event
             if len(self._early) > _EARLY:
@@ -524,7 +524,8 @@ def _failure(event: ev.ToolReturned) -> str | None:
     return next((one for each in result.outcomes if (one := failure_of(each, result.native)) is not None), None)
 
 
-def _duration(event: ev.ToolReturned) -> float | None:
+def logged_duration(event: ev.ToolReturned) -> float | None:
+    """How many seconds a call took, as its log says; a command's own count stands for that of its call."""
     result = event.result
     if result.duration is not None:
         return result.duration

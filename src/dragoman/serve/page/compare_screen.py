@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Any, Final
 
+from dragoman.client_names import client_name
 from dragoman.logs import key_of
 from dragoman.logs.export import anchor, plain
+from dragoman.logs.history import failure_of
 from dragoman.model import AnyEvent, ToolCalled, ToolReturned
 
 from .frame import Parameters, Screen, number, session_address, table
-from .library import Library, Read
-from .list_screen import cost_text
+from .library import Library, Read, Spent
+from .list_screen import cost_text, tokens_of
 
 _MOST: Final = 2_000
 """Calls of each session that are compared."""
@@ -47,7 +49,7 @@ def compare_screen(library: Library, parameters: Parameters) -> Screen:
     done = [_done(read) for read in reads]
     rows = list(_rows(*done))
     spent = library.spent(read.row for read in reads if not read.is_of_another)
-    body += _figures(reads, [cost_text(spent.get(read.row.session)) for read in reads])
+    body += _figures(reads, [spent.get(read.row.session) for read in reads])
     same = sum(kind == "same" for kind, _, _ in rows)
     body.append(f'<p class="summary">{same:,} calls are the same, {len(rows) - same:,} differ.</p>')
     cells = (
@@ -66,9 +68,9 @@ def _done(read: Read) -> list[_Done]:
     events: list[AnyEvent] = [event for event in read.events if key_of(event) == key]
     for event in events:
         if isinstance(event, ToolReturned):
-            bad = [one for one in event.result.outcomes if type(one).__name__ == "Failure"]
-            codes = [one for one in event.result.outcomes if getattr(one, "exit_code", 0) not in (0, None)]
-            failed.setdefault(event.result.call_id, bool(bad or codes))
+            result = event.result
+            is_failed = any(failure_of(one, result.native) is not None for one in result.outcomes)
+            failed.setdefault(result.call_id, is_failed)
     return [_Done(event, failed) for event in events if isinstance(event, ToolCalled)][:_MOST]
 
 
@@ -94,15 +96,15 @@ def _form(first: str, second: str) -> Iterator[str]:
     yield "<button>Compare</button></div></form>"
 
 
-def _figures(reads: list[Read], costs: list[str]) -> Iterator[str]:
+def _figures(reads: list[Read], spent: list[Spent | None]) -> Iterator[str]:
     rows = [
-        ["client", *(plain(read.row.client or "") for read in reads)],
+        ["client", *(plain(client_name(read.row.client or "")) for read in reads)],
         ["model", *(plain(", ".join(read.row.models)) for read in reads)],
         ["turns", *(number(read.row.turns) for read in reads)],
         ["calls", *(number(read.row.calls) for read in reads)],
         ["failed", *(number(read.row.failures) for read in reads)],
-        ["tokens", *(number(read.row.tokens) for read in reads)],
-        ["cost", *costs],
+        ["tokens", *(number(tokens_of(read.row, one)) for read, one in zip(reads, spent, strict=True))],
+        ["cost", *map(cost_text, spent)],
     ]
     yield from table(("", "first", "second"), rows)
 

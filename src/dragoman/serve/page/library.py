@@ -41,6 +41,8 @@ class Spent(msgspec.Struct):
     cost: float | None = None
     unpriced: int = 0
     """Exchanges whose price is not known."""
+    tokens: int | None = None
+    """Those of the sub-agents among them."""
 
 
 class Read(msgspec.Struct):

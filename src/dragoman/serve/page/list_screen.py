@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dragoman.client_names import client_name
 from dragoman.logs import FORMATS, Filter, SessionRow
 from dragoman.logs.export import dollars, plain
 from dragoman.logs.history import moment_asked
@@ -76,7 +77,8 @@ def sessions_screen(library: Library, parameters: Parameters) -> Screen:
 def session_facts(row: SessionRow, spent: Spent | None) -> dict[str, Any]:
     """A session as data."""
     facts: dict[str, Any] = msgspec.to_builtins(row)
-    return {**facts, "cost": None if spent is None else spent.cost, "unpriced": 0 if spent is None else spent.unpriced}
+    spent = spent or Spent()
+    return {**facts, "cost": spent.cost, "unpriced": spent.unpriced, "tokens_with_agents": spent.tokens}
 
 
 def is_live(row: SessionRow) -> bool:
@@ -105,6 +107,11 @@ def cost_words(spent: Spent) -> str:
         f"{spent.unpriced:,} exchange{'s' if spent.unpriced != 1 else ''} of unknown price" if spent.unpriced else ""
     )
     return " and ".join(one for one in ("" if spent.cost is None else dollars(spent.cost), unknown) if one)
+
+
+def tokens_of(row: SessionRow, spent: Spent | None) -> int | None:
+    """The tokens that its cost is of: with those of its sub-agents, where it has any."""
+    return spent.tokens if row.agents and spent is not None else row.tokens
 
 
 def _said(counts: Counter[str | None]) -> Counter[str]:
@@ -143,10 +150,16 @@ def _facet(title: str, name: str, counts: Counter[str], parameters: Parameters) 
     if not counts:
         return
     chosen = parameters.get(name, "")
+    shown = counts.most_common(_FACETS)
+    short = (
+        _short([value for value, _ in shown])
+        if name == "project"
+        else {value: client_name(value) for value, _ in shown}
+    )
     yield f"<h2>{title}</h2><ul>"
-    for value, count in counts.most_common(_FACETS):
+    for value, count in shown:
         link = plain(address("/", {**parameters, name: "" if value == chosen else value, "page": ""}))
-        words = plain(Path(value).name or value) if name == "project" else plain(value.replace("_", " "))
+        words = plain(short[value])
         mark = ' aria-current="true"' if value == chosen else ""
         yield f'<li><a href="{link}"{mark} title="{plain(value)}"><span>{words}</span> <b>{count:,}</b></a></li>'
     if len(counts) > _FACETS:
@@ -154,12 +167,27 @@ def _facet(title: str, name: str, counts: Counter[str], parameters: Parameters) 
     yield "</ul>"
 
 
+def _short(paths: list[str]) -> dict[str, str]:
+    """Folder → its name, with as many of those above it as tell it from the others."""
+    short: dict[str, str] = {}
+    for path in paths:
+        parts = Path(path).parts
+        for count in range(1, len(parts) + 1):
+            ending = parts[-count:]
+            if sum(Path(other).parts[-count:] == ending for other in paths) == 1:
+                short[path] = str(Path(*ending))
+                break
+        else:
+            short[path] = path
+    return short
+
+
 def _row(row: SessionRow, spent: Spent | None) -> str:
     dot = '<span class="live" title="active now">active</span>' if is_live(row) else ""
     doubt = row.unreadable + row.unknown
-    project = project_of(row)
+    project, tokens = project_of(row), tokens_of(row, spent)
     about = [
-        f'<span class="client">{plain((row.client or "unknown client").replace("_", " "))}</span>',
+        f'<span class="client">{plain(client_name(row.client or "unknown client"))}</span>',
         f'<span title="{plain(project)}">{plain(Path(project).name or project)}</span>' if project else "",
         plain(", ".join(row.models[:2])),
         moment(row.started),
@@ -169,7 +197,7 @@ def _row(row: SessionRow, spent: Spent | None) -> str:
         f"{row.calls:,} call{'s' if row.calls != 1 else ''}",
         f'<span class="bad">{row.failures:,} failed</span>' if row.failures else "",
         f"{row.agents:,} agent{'s' if row.agents != 1 else ''}" if row.agents else "",
-        f"{number(row.tokens)}{'?' if row.doubtful else ''} tokens" if row.tokens is not None else "",
+        f"{number(tokens)}{'?' if row.doubtful else ''} tokens" if tokens is not None else "",
         cost_text(spent),
         f'<span class="doubt" title="records that could not be read">{doubt:,} not read</span>' if doubt else "",
     ]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dragoman.client_names import client_name
 from dragoman.logs import SessionRow
 from dragoman.logs.export import anchor, plain
 from dragoman.logs.full_text import Hit, Wanted
@@ -89,8 +90,8 @@ def _hit(hit: Hit, row: SessionRow | None) -> str:
     link = f"{session_address(hit.session, agent='' if hit.stream == 'main' else hit.stream, event=anchor(hit.event))}"
     title = plain((row.title if row is not None else None) or hit.session)
     project = "" if row is None else Path(project_of(row) or "").name
-    about = [hit.kind, hit.tool or "", hit.client or "", project]
-    told = "".join(f"<span>{plain(one.replace('_', ' '))}</span>" for one in about if one)
+    about = [hit.kind, hit.tool or "", client_name(hit.client or ""), project]
+    told = "".join(f"<span>{plain(one)}</span>" for one in about if one)
     failed = '<span class="bad">failed</span>' if hit.failed else ""
     marked = "".join(f"<mark>{plain(text)}</mark>" if found else plain(text) for text, found in _pieces(hit.snippet))
     return (

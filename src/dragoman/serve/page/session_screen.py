@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dragoman.client_names import client_name
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import Unspeakable
 from dragoman.logs import Originals, SessionRow, key_of
@@ -33,7 +34,7 @@ from dragoman.model import AnyEvent, Call, ToolCalled
 
 from .frame import Asked, Parameters, Screen, address, current, session_address
 from .library import ENTRIES, LONG, Library, Read, Spent
-from .list_screen import cost_words, is_live, session_facts
+from .list_screen import cost_words, is_live, session_facts, tokens_of
 from .timeline import BARS, bars_of, timeline
 
 _TURNS: Final = 200
@@ -106,15 +107,17 @@ def _head(read: Read, here: str, parameters: Parameters, spent: Spent | None) ->
 def _facts(row: SessionRow, spent: Spent | None) -> list[tuple[str, str]]:
     """What the index knows of a session: the same figures as in the list."""
     lasted = None if row.started is None or row.ended is None else (row.ended - row.started).total_seconds()
+    tokens = tokens_of(row, spent)
+    agents = f" with {row.agents:,} agent{'s' if row.agents != 1 else ''}" if row.agents and spent is not None else ""
     known = {
         "session": row.session,
-        "client": " ".join(one for one in (row.client, row.version) if one),
+        "client": " ".join(one for one in (row.client and client_name(row.client), row.version) if one),
         "model": ", ".join(row.models),
         "folder": row.cwd,
         "started": None if row.started is None else f"{row.started:%Y-%m-%d %H:%M:%S} UTC",
         "duration": duration(lasted) if lasted else None,
         "calls": f"{row.calls:,}{f', {row.failures:,} failed' if row.failures else ''}" if row.calls else None,
-        "tokens": None if row.tokens is None else f"{row.tokens:,}{' (doubtful)' if row.doubtful else ''}",
+        "tokens": None if tokens is None else f"{tokens:,}{agents}{' (doubtful)' if row.doubtful else ''}",
         "cost": None if spent is None else cost_words(spent),
     }
     return [(name, value) for name, value in known.items() if value]
@@ -194,7 +197,8 @@ def _entry(said: Said) -> dict[str, Any]:
         "text": [block.text for block in said.blocks],
         "agents": [one.stream for one in said.agents],
     }
-    return {name: value for name, value in facts.items() if value not in (None, [], False)}
+    # 0 seconds are said: what is left out is only what there is not.
+    return {name: value for name, value in facts.items() if not (value is None or value is False or value == [])}
 
 
 def _begin(parameters: Parameters, total: int, size: int) -> int:
@@ -464,7 +468,7 @@ def _vocabularies(told: dict[str, Any]) -> Iterator[str]:
     for name, said in told.items():
         if "reason" in said:
             continue
-        yield f'<section class="vocabulary"><h3>{plain(name.replace("_", " "))}</h3>'
+        yield f'<section class="vocabulary"><h3>{plain(client_name(name))}</h3>'
         for call in said["calls"]:
             yield f'<p class="label">{plain(call["name"])}</p>{_code(_arguments(call["arguments"]))}'
         for loss in said["lost"]:
@@ -476,7 +480,7 @@ def _vocabularies(told: dict[str, Any]) -> Iterator[str]:
     unspoken = [(name, said["reason"]) for name, said in told.items() if "reason" in said]
     if unspoken:
         yield '<h3>Cannot say it</h3><ul class="unspoken">'
-        yield from (f"<li><b>{plain(name.replace('_', ' '))}</b>: {plain(reason)}</li>" for name, reason in unspoken)
+        yield from (f"<li><b>{plain(client_name(name))}</b>: {plain(reason)}</li>" for name, reason in unspoken)
         yield "</ul>"
 
 

@@ -14,10 +14,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 from dragoman.logs import key_of
-from dragoman.logs.export import duration, plain
+from dragoman.logs.export import duration, plain, waits_for_a_person
+from dragoman.logs.history import failure_of
 from dragoman.model import (
     AnyEvent,
-    AskUser,
     ModelSaid,
     ModelThought,
     ToolCalled,
@@ -80,11 +80,10 @@ _NEVER: Final = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 
 
 def _bar(called: ToolCalled, returned: ToolReturned, began: float, ended: float) -> Bar:
-    asked = called.decision is not None and called.decision.verdict == "asked"
-    is_question = any(isinstance(one, AskUser) for one in called.call.operations[:1])
-    outcomes = returned.result.outcomes
-    failed = any(type(one).__name__ == "Failure" or getattr(one, "exit_code", 0) not in (0, None) for one in outcomes)
-    kind: Literal["tool", "failed", "person"] = "person" if asked or is_question else "failed" if failed else "tool"
+    result = returned.result
+    failed = any(failure_of(one, result.native) is not None for one in result.outcomes)
+    kind: Literal["tool", "failed", "person"]
+    kind = "person" if waits_for_a_person(called) else "failed" if failed else "tool"
     return Bar(kind, called.call.native.name, called.stream, called.id, began, max(began, ended))
 
 
@@ -96,9 +95,9 @@ def timeline(
     if not bars:
         return ['<p class="empty">The log has no times to draw.</p>'], data
     drawn = bars[begin : begin + BARS]
-    first, last = drawn[0].began, max(bar.ended for bar in drawn)
+    first, last = drawn[0].began if begin else 0.0, max(bar.ended for bar in drawn)
     between = [(max(start, first), min(end, last)) for start, end in gaps if end > first and start < last]
-    return [*_summary(bars, gaps), *_drawn(drawn, between, link), *_listed(bars)], data
+    return [*_summary(bars, gaps), *_drawn(drawn, between, link, first), *_listed(bars)], data
 
 
 def _summary(bars: list[Bar], gaps: list[tuple[float, float]]) -> Iterator[str]:
@@ -113,8 +112,8 @@ def _summary(bars: list[Bar], gaps: list[tuple[float, float]]) -> Iterator[str]:
     yield "</dl>"
 
 
-def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str], str]) -> Iterator[str]:
-    place, start, end = _scale(bars, gaps)
+def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str], str], start: float) -> Iterator[str]:
+    place, end = _scale(bars, gaps, start)
     lanes = _lanes(bars)
     height = (max(lanes.values()) + 1) * _ROW + 24
     yield (
@@ -127,7 +126,8 @@ def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str
         yield f"<title>{duration(finish - begin)} without work</title></rect>"
     for number, bar in enumerate(bars):
         left, right = place(bar.began), place(bar.ended)
-        words = f"{bar.name}: {duration(bar.ended - bar.began)}"
+        agent = "" if bar.stream == "main" else f" (agent {bar.stream})"
+        words = f"{bar.name}{agent}: {duration(bar.ended - bar.began)}"
         if bar.kind == "person":
             words += ", a person was waited for"
         yield (
@@ -142,9 +142,9 @@ def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str
     )
 
 
-def _scale(bars: list[Bar], gaps: list[tuple[float, float]]) -> tuple[Callable[[float], float], float, float]:
-    """What gives a moment its place, and the first and the last moment; gaps are drawn short."""
-    start, end = min(bar.began for bar in bars), max(bar.ended for bar in bars)
+def _scale(bars: list[Bar], gaps: list[tuple[float, float]], start: float) -> tuple[Callable[[float], float], float]:
+    """What gives a moment its place, and the last moment; gaps are drawn short."""
+    end = max(bar.ended for bar in bars)
     idle = sum(finish - begin for begin, finish in gaps)
     working = max(end - start - idle, 0.001)
     share = min(_LONGEST_GAP, 0.5 / max(1, len(gaps)))
@@ -163,7 +163,7 @@ def _scale(bars: list[Bar], gaps: list[tuple[float, float]]) -> tuple[Callable[[
         share = (moment - moments[at]) / (moments[at + 1] - moments[at])
         return places[at] + share * (places[at + 1] - places[at])
 
-    return place, start, end
+    return place, end
 
 
 def _lanes(bars: list[Bar]) -> dict[int, int]:

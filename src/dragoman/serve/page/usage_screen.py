@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from dragoman.client_names import client_name
 from dragoman.logs import statistics
 from dragoman.logs.export import dollars, duration, plain
 from dragoman.logs.history import Group
@@ -76,7 +77,7 @@ def _choices(parameters: Parameters, by: str) -> Iterator[str]:
 
 def _cards(total: Group) -> Iterator[str]:
     tokens, calls = total.tokens, total.calls
-    cards: list[tuple[str, str, str]] = [("Sessions", number(total.sessions), "")]
+    cards: list[tuple[str, str, str]] = [("Sessions", number(total.sessions), "with a call or a reply, agents too")]
     if tokens is not None:
         read, fresh = tokens.cached_read_tokens, tokens.input_tokens
         whole = (read or 0) + (fresh or 0) + (tokens.cached_write_tokens or 0)
@@ -149,7 +150,8 @@ def _figures(group: Group, *, with_tokens: bool) -> list[str]:
 
 
 def _name(group: Group, by: str) -> str:
-    return group.group[by] or "not known"
+    name = group.group[by]
+    return "not known" if not name else client_name(name) if by == "client" else name
 
 
 def _tokens(group: Group) -> int | None:
