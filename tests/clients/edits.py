@@ -13,6 +13,7 @@ import random
 import re
 import sys
 import tempfile
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -181,7 +182,7 @@ class Compared(msgspec.Struct):
     other: list[str] = []
     """Edits that came out otherwise here."""
     refused: int = 0
-    """Edits that are refused here alone, where the rules say that more is refused than in the client."""
+    """Edits that are refused here alone, because the client damages the file."""
 
 
 _REMINDERS = re.compile(r"(?:\n\n<system-reminder>.*?</system-reminder>)+\Z", re.DOTALL)
@@ -237,7 +238,31 @@ _HINT = {"": "\n", "<tool_use_error>": "\n", "{": "\\n"}
 
 
 REFUSING_MORE = frozenset({"copilot"})
-"""Clients that join, lose or repeat lines in some edits, which are refused here (docs/decisions/edit-rules.md)."""
+"""Clients that damage the file in some edits, which are refused here (docs/decisions/edit-rules.md)."""
+
+
+def damaged(edit: Asked, there: str) -> bool:
+    """Whether a client joined lines, lost or repeated one, left a CR within a line, or took a letter apart."""
+    lines, new = edit.file.split("\n"), edit.new.split("\n")
+    joined = any(
+        line.endswith(other) and other.strip() and line not in lines and line not in new
+        for line in there.split("\n")
+        for other in lines
+        if len(other) < len(line)
+    )
+    missing = _lines(edit.file) - _lines(edit.old) + _lines(edit.new) != _lines(there)
+    ends = edit.old.count("\n") - edit.new.count("\n") < edit.file.count("\n") - there.count("\n")
+    ends = ends or (edit.file.endswith("\n") and not there.endswith("\n"))
+    returns = _RETURN.findall(there) != _RETURN.findall(edit.file)
+    half = unicodedata.combining(edit.old.strip()[:1] or "a") > 0
+    return joined or missing or ends or returns or half
+
+
+def _lines(text: str) -> int:
+    return sum(1 for line in text.split("\n") if line.strip())
+
+
+_RETURN = re.compile(r"\r(?!\n)")
 
 
 def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
@@ -261,7 +286,7 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
             else:
                 seen.otherwise.append(f"{number}: {edit}\n  there {told!r}\n  here  {done.told!r}")
             continue
-        if ours is None and client in REFUSING_MORE:
+        if ours is None and client in REFUSING_MORE and file is not None and damaged(edit, file):
             seen.refused += 1
         else:
             seen.other.append(f"{number}: {edit}\n  there {file!r}\n  here  {ours!r}\n  told  {told[:150]!r}")

@@ -13,8 +13,8 @@ from .base import Value
 
 Fold = Literal[
     "right_trim", "trim", "trim_whole", "spaces", "no_spaces", "no_blank_lines", "dedent", "quotes", "typography",
-    "typography_ellipsis", "typography_nfc", "nfkc", "case", "escapes", "quote_escapes", "unicode_escapes",
-    "upper_unicode_escapes", "line_end_semicolon", "byte_order_mark",
+    "typography_ellipsis", "typography_nfc", "signs", "nfkc", "nfkd", "case", "letter_case", "escapes",
+    "quote_escapes", "unicode_escapes", "upper_unicode_escapes", "line_end_semicolon",
 ]  # fmt: skip
 """What is overlooked when two texts are compared.
 
@@ -22,10 +22,12 @@ Fold = Literal[
 text; `spaces` how much of it there is; `no_spaces` whether there is any; `no_blank_lines` lines of nothing else;
 `dedent` the indentation all lines share; `quotes` whether quotes are curly; `typography` the shape of quotes, dashes
 and spaces (`typography_ellipsis` of fewer of them, and of an ellipsis; `typography_nfc` of fewer, but of guillemets,
-and how one character is put together); `nfkc` forms of one character; `case` upper and lower case; `escapes`
-backslashes before quotes and letters (`\\n`, `\\"`), `quote_escapes` those before quotes alone, in the file too;
-`unicode_escapes` and `upper_unicode_escapes` that the file writes characters beyond ASCII as `\\u00e9` or `\\u00E9`;
-`line_end_semicolon` a semicolon that ends a line; `byte_order_mark` one that begins the text.
+and how one character is put together); `signs` whether a sign is written with letters of ASCII (`©` as `(c)`);
+`nfkc` forms of one character (`nfkd`: an accent is a character of its own); `case` upper and lower case
+(`letter_case` of each letter alone: a sigma that ends a word is another letter); `escapes` backslashes before quotes
+and letters (`\\n`, `\\"`), `quote_escapes` those before quotes alone, in the file too; `unicode_escapes` and
+`upper_unicode_escapes` that the file writes characters beyond ASCII as `\\u00e9` or `\\u00E9`; `line_end_semicolon`
+semicolons that end a line.
 """
 
 Unit = Literal["text", "lines", "parts", "block", "words", "tokens", "anchors", "similar"]
@@ -52,8 +54,11 @@ class Step(Value, frozen=True):
     """What is done to the new text: `reindent` puts its lines below the indentation that the file has there;
     `shift_indent` does so only where the old text was indented otherwise; `file_lines` keeps the file's spelling of
     lines that the old text has in the same place, and gives other lines the file's indentation in place of the old
-    text's, if each of that stands for one; `file_lines_loosely` takes the last one then, and leaves out blank lines at
-    both ends; `file_quotes` and `file_escapes` write quotes and characters as the file does."""
+    text's; `file_lines_loosely` also leaves out blank lines at both ends; `file_quotes` and `file_escapes` write quotes
+    and characters as the file does."""
+    one_indent: bool = False
+    """Whether only a place counts where each indentation of the old text stands for one of the file's; without it, the
+    last one is written."""
     drop_last_empty: Literal["no", "old", "both"] = "no"
     """Whether an empty last line of the old text, or of both texts, is left out."""
     with_line_end: bool = False
@@ -80,6 +85,8 @@ class PatchRules(Value, frozen=True):
 
     passes: tuple[tuple[Fold, ...], ...] = ((), ("right_trim",), ("trim",), ("trim", "typography"))
     """What is overlooked when lines are compared, one pass over the rest of the file after the other."""
+    white_space: Literal["unicode", "javascript"] = "unicode"
+    """What counts as white space: JavaScript has no U+0085, but the byte order mark."""
     similarity: float = 0.0
     """How similar lines must be where no pass finds them; 0: they are not found then."""
     empty_last: Literal["kept", "left_out", "left_out_after_others"] = "left_out"
@@ -144,6 +151,8 @@ class EditRules(Value, frozen=True):
     """Words that, with an ellipsis and alone on a line of the new text, stand for left out code, and are refused."""
     file_view: Literal["lf", "kept", "all_lf"] = "lf"
     """How the file's line ends are seen: `lf` takes CRLF for LF, `all_lf` a lone CR too."""
+    byte_order_mark: Literal["kept", "text"] = "kept"
+    """Whether a byte order mark is part of the first line."""
     texts_view: Literal["lf", "kept", "as_file", "new_as_first"] = "lf"
     """How those of the old and the new text are seen: `as_file` as the file has them; `new_as_first` those of the
     new text as most of the file's first five lines have them, and those of the old text as they are given."""

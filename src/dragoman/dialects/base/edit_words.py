@@ -18,14 +18,16 @@ _OVERLOOKED: Final[dict[Fold, str]] = {
     "typography": "the shape of quotes, dashes and spaces",
     "typography_ellipsis": "the shape of quotes, dashes, spaces and ellipses",
     "typography_nfc": "the shape of quotes, dashes and spaces, and how a character is put together",
+    "signs": "signs written with plain letters",
     "nfkc": "forms of one character",
+    "nfkd": "forms of one character",
     "case": "case",
+    "letter_case": "case",
     "escapes": "backslashes before quotes and letters",
     "quote_escapes": "backslashes before quotes",
     "unicode_escapes": r"that the file has `\u00e9` for a character",
     "upper_unicode_escapes": r"that the file has `\u00E9` for it",
-    "byte_order_mark": "a byte order mark",
-    "line_end_semicolon": "a semicolon at the end of a line",
+    "line_end_semicolon": "semicolons at the end of a line",
 }
 _WRITTEN: Final = {
     "reindent": "with the file's indentation",
@@ -68,6 +70,7 @@ def described(rules: EditRules | None) -> str:
         "words for left out code are refused" if known.placeholders else "",
         "a missing file is made" if known.missing == "create" else "",
         _ENDS.get(known.line_ends, ""),
+        "a byte order mark is text of the first line" if known.byte_order_mark == "text" else "",
         "the end of the last line is kept" if known.final_newline == "restored" else "",
         r"`\uXXXX` in the call stands for a character" if known.decode_escapes else "",
         _REWRITTEN.get(known.rewrites, ""),
@@ -104,6 +107,8 @@ def _step(step: Step) -> str:
             said = f"its first and last line, {share:.0%} {alike} between"
         case "similar":
             said = f"lines that are at least {step.similarity:.0%} the same"
+    if step.write.startswith("file_lines") and not step.one_indent:
+        said += ", however they are indented"
     written = _WRITTEN.get(step.write)
     return said if written is None else f"{said} ({written})"
 

@@ -39,14 +39,15 @@ class Refusals(NamedTuple):
         edits = asked.edits if isinstance(asked, op.EditFile) else ()
         index = details.get("index", 0)
         old = (edits[index].old or "") if isinstance(index, int) and index < len(edits) else ""
-        lines = details.get("lines")
+        first, last = details.get("lines"), details.get("last_lines")
+        lines = zip(first, last, strict=True) if isinstance(first, list) and isinstance(last, list) else ()
         pattern, note = self.note
         values = {
             "path": asked.path,
             "old": str(details.get("sought", old)),
-            "first": json_text(old.partition("\n")[0]),
+            "first": json_text(old.partition("\n")[0].removesuffix("\r")),
             "count": str(details.get("count", 0)),
-            "lines": ", ".join(map(str, lines)) if isinstance(lines, list) else "",
+            "lines": ", ".join(str(one) if one == other else f"{one}-{other}" for one, other in lines),
             "index": str(index),
             "note": note if pattern and re.search(pattern, old) else "",
         }

@@ -162,7 +162,9 @@ _COMPARED = words(
 )
 
 
-EDIT_RULES = EditRules(identical="accept", missing="create", file_view="kept", texts_view="as_file")
+EDIT_RULES = EditRules(
+    identical="accept", missing="create", file_view="kept", byte_order_mark="text", texts_view="as_file"
+)
 """Seen with 3.0.65 on loopback."""
 
 

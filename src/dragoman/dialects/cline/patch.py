@@ -32,8 +32,9 @@ PATCHING_RULES = EditRules(
         passes=(
             ("typography_nfc", "quote_escapes"),
             ("right_trim", "typography_nfc", "quote_escapes"),
-            ("trim", "byte_order_mark", "typography_nfc", "quote_escapes"),
+            ("trim", "typography_nfc", "quote_escapes"),
         ),
+        white_space="javascript",
         similarity=0.66,
         empty_last="kept",
         missing_anchors="ignore",

@@ -180,6 +180,7 @@ EDIT_RULES = EditRules(
     empty_old="insert_first",
     read_first=True,
     file_view="kept",
+    byte_order_mark="text",
     texts_view="kept",
     diff_line_ends=True,
 )

@@ -181,6 +181,7 @@ EDIT_RULES = EditRules(
         "unchanged method",
         "unchanged methods",
     ),
+    byte_order_mark="text",
     line_ends="any",
     final_newline="restored",
     shows="places",

@@ -520,6 +520,7 @@ def _added(outcome: out.ChangesOutcome) -> out.ChangesOutcome:
 PATCHING_RULES = EditRules(
     patch=PatchRules(
         passes=((), ("right_trim",), ("trim",), ("trim", "typography_ellipsis")),
+        white_space="javascript",
         empty_last="left_out_after_others",
         insert="end",
         anchors="trimmed_both",

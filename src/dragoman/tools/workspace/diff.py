@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from .text import decode, printable
+from .text import decode, printable, with_mark
 
 DIFF_LIMIT = 1024 * 1024
 """A diff of more characters is not given; its counts are."""
@@ -28,7 +28,7 @@ _CONTEXT = 3
 
 
 def difference(
-    path: str, before: bytes | None, after: bytes | None, *, shows_line_ends: bool = False
+    path: str, before: bytes | None, after: bytes | None, *, shows_line_ends: bool = False, shows_mark: bool = False
 ) -> dict[str, Any]:
     """The `diff`, `added` and `removed` of a change; nothing for what is not text, or is too much of it.
 
@@ -36,7 +36,7 @@ def difference(
     """
     if len(before or b"") + len(after or b"") > _MOST_COMPARED:
         return {}
-    texts = [_text(data, shows_line_ends=shows_line_ends) for data in (before, after)]
+    texts = [_text(data, shows_line_ends=shows_line_ends, shows_mark=shows_mark) for data in (before, after)]
     if texts[0] is None or texts[1] is None:
         return {}
     old, new = (lines_of(text) for text in texts if text is not None)
@@ -50,13 +50,14 @@ def difference(
     return {"diff": _unified(names, old, new, changes), "added": added, "removed": removed}
 
 
-def _text(data: bytes | None, *, shows_line_ends: bool) -> str | None:
+def _text(data: bytes | None, *, shows_line_ends: bool, shows_mark: bool) -> str | None:
     if data is None:
         return ""
     decoded = decode(data)
     if decoded is None:
         return None
-    return printable(decoded[0] if shows_line_ends else decoded[0].replace("\r\n", "\n"))
+    text, _ = with_mark(*decoded) if shows_mark else decoded
+    return printable(text if shows_line_ends else text.replace("\r\n", "\n"))
 
 
 def lines_of(text: str) -> list[str]:

@@ -6,13 +6,14 @@ Rule: the steps are data (`EditRules`); this module does them and decides nothin
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from dragoman.model.edit_rules import EditRules, Step
+from dragoman.model.edit_rules import EditRules, Fold, Step
 
-from .file_lines import after_line_end, indentation, indentation_at, written, written_loosely
-from .folding import QUOTES, distance, escaped, folded, folded_text, unescaped
+from .file_lines import LosesText, after_line_end, has_one_indent, indentation, indentation_at, written, written_loosely
+from .folding import BLANKS, QUOTES, distance, escaped, folded, folded_text, split, strip, unescaped
 
 
 class Place(NamedTuple):
@@ -73,6 +74,10 @@ def _repeated(text: str, old: str, new: str, rules: EditRules, *, everywhere: bo
 
 
 def _by_step(asked: _Search, step: Step, rules: EditRules, *, everywhere: bool) -> Found | None:
+    if step.many == "refuse" and step.counted == "places" and not everywhere:
+        spans = _spans(asked, step)
+        if len(spans) > 1:  # nothing is written, so nobody asks what
+            return Found(tuple(Place(start, end, "") for start, end in spans), too_many=True)
     places = _places(asked, step, "")
     if not places:
         return None
@@ -89,7 +94,9 @@ def _counted_folded(asked: _Search, loosest: Step, places: Sequence[Place], *, e
     wanted = folded_text(asked.old, loosest.fold)
     text = folded_text(asked.text, loosest.fold)
     count = text.count(wanted) if wanted else len(text) - 1
-    return Found(tuple(places), too_many=(count > 1 or len(places) > 1) and not everywhere, times=count)
+    return Found(
+        tuple(places if everywhere or count > 1 else places[:1]), too_many=count > 1 and not everywhere, times=count
+    )
 
 
 def _counted_by_text(
@@ -136,25 +143,34 @@ def _occurrences(text: str, wanted: str) -> Iterator[int]:
         at = text.find(wanted, at + len(wanted))
 
 
+Span = tuple[int, int]
+
+
 def _places(asked: _Search, step: Step, before: str) -> list[Place]:
     """What one step finds, in the order of the file, and what is written there. `before` stands before the text."""
-    old, new = asked.old, asked.new
-    if step.drop_last_empty != "no":
-        if not old.endswith("\n"):
-            if step.drop_last_empty == "both":
-                return []
-        else:
-            old = old[:-1]
-            if step.drop_last_empty == "both":
-                new = new.removesuffix("\n")
+    old, new = _texts(asked, step)
+    return [_written(asked.text, span, old, new, step, before) for span in _spans(asked, step)]
+
+
+def _spans(asked: _Search, step: Step) -> list[Span]:
+    """What one step finds, in the order of the file."""
+    old, _ = _texts(asked, step)
     if len(asked.old) < step.least_characters or not old:
         return []
     found = _UNITS[step.unit](asked.text, old, step)
-    written = (_written(asked.text, span, old, new, step, before) for span in found)
-    return [place for place in written if place is not None]
+    return [span for span in found if has_one_indent(asked.text, *span, old)] if step.one_indent else found
 
 
-Span = tuple[int, int]
+def _texts(asked: _Search, step: Step) -> tuple[str, str]:
+    """The old and the new text as a step takes them; nothing to look for where it takes none."""
+    match step.drop_last_empty:
+        case "both":
+            ended = asked.old.endswith("\n")
+            return asked.old[:-1] if ended else "", asked.new.removesuffix("\n")
+        case "old":
+            return asked.old.removesuffix("\n"), asked.new
+        case _:
+            return asked.old, asked.new
 
 
 # ── units ────────────────────────────────────────────────────────────────────
@@ -165,7 +181,9 @@ def _in_text(text: str, old: str, step: Step) -> list[Span]:
     if sought == old and not {"escapes", "unicode_escapes", "upper_unicode_escapes"}.isdisjoint(step.fold):
         return []
     if step.fold == ("trim_whole",):
-        stripped = old.strip()
+        stripped = strip(old)
+        if not stripped and step.many == "next":
+            return [(0, 0)]  # nothing is found everywhere (opencode 1.18.33)
         return [(at, at + len(stripped)) for at in _occurrences(text, stripped)]
     looked_in, wanted = folded(text, step.fold), folded_text(sought, step.fold)
     if not wanted and step.counted == "folded":
@@ -207,13 +225,20 @@ def _in_lines(text: str, old: str, step: Step) -> list[Span]:
     if "no_blank_lines" in step.fold:
         return _overlooking_blank_lines(lines, old, step)
     if step.write == "file_lines" and old.endswith("\n"):
-        if not old.strip():
-            return []  # the end of the file would count as another blank line
-        spans = _in_lines(text, old[:-1], step)
-        return [(start, after) for start, end in spans if (after := after_line_end(text, end)) > end]
-    folds, wanted = step.fold, old.split("\n")
-    sought = [folded_text(line, folds) for line in wanted]
-    there = [folded_text(line, folds) for line in lines.lines]
+        spans = _line_spans(lines, old[:-1], step)
+        if len(spans) != 1:
+            return spans
+        start, end = spans[0]
+        after = after_line_end(text, end)
+        if after == end:
+            raise LosesText  # the last line has no end, and Copilot CLI looks no further (1.0.102)
+        return [(start, after)]
+    return _line_spans(lines, old, step)
+
+
+def _line_spans(lines: _Lines, old: str, step: Step) -> list[Span]:
+    text, sought = lines.text, [folded_text(line, step.fold) for line in old.split("\n")]
+    there = [folded_text(line, step.fold) for line in lines.lines]
     found: list[Span] = []
     at = 0
     # What follows the last line end counts as an empty line, except in Gemini CLI.
@@ -230,21 +255,24 @@ def _in_lines(text: str, old: str, step: Step) -> list[Span]:
 
 def _overlooking_blank_lines(lines: _Lines, old: str, step: Step) -> list[Span]:
     folds = tuple(fold for fold in step.fold if fold != "no_blank_lines")
-    sought = [kept for line in old.split("\n") if (kept := folded_text(line, folds))]
-    there = [(number, kept) for number, line in enumerate(lines.lines) if (kept := folded_text(line, folds))]
+    sought = [folded_text(line, folds) for line in old.split("\n") if strip(line)]
+    there = [folded_text(line, folds) for line in lines.lines]
+    texts = [number for number, kept in enumerate(there) if kept]
     found: list[Span] = []
     at = 0
-    while sought and at + len(sought) <= len(there):
-        window = there[at : at + len(sought)]
-        if [kept for _, kept in window] != sought:
+    while sought and at < len(there):
+        # A first line of nothing but semicolons is found as a blank one (Copilot CLI 1.0.102); later ones are not.
+        after = bisect_right(texts, at)
+        following = texts[after : after + len(sought) - 1] if there[at] == sought[0] else []
+        if there[at] != sought[0] or [there[number] for number in following] != sought[1:]:
             at += 1
             continue
-        first, last = window[0][0], window[-1][0]
-        start, end = lines.span(first, last)
+        last = following[-1] if following else at
+        start, end = lines.span(at, last)
         if old.endswith("\n"):
             end = min(lines.starts[last + 1], len(lines.text))
         found.append((start, end))
-        at += len(sought)
+        at = last + 1
     return found
 
 
@@ -254,11 +282,13 @@ def _in_parts(text: str, old: str, step: Step) -> list[Span]:
     Only the white space at the ends of such a part is overlooked.
     """
     whole = tuple(fold for fold in step.fold if fold != "no_blank_lines")
-    part = tuple("trim" if fold == "no_spaces" else fold for fold in whole if fold != "line_end_semicolon")
-    sought = [(kept, folded_text(line, part)) for line in old.split("\n") if (kept := folded_text(line, whole))]
+    other: dict[Fold, Fold] = {"no_spaces": "trim", "nfkc": "nfkd"}
+    part = tuple(other.get(fold, fold) for fold in whole if fold != "line_end_semicolon")
+    sought = [(folded_text(line, whole), folded_text(line, part)) for line in old.split("\n") if strip(line)]
     lines = _Lines(text)
     there = [(number, kept) for number, line in enumerate(lines.lines) if (kept := folded_text(line, whole))]
     found: list[Span] = []
+    cut = False
     for at in range(len(there) - len(sought) + 1 if sought else 0):
         window = there[at : at + len(sought)]
         if any(kept != wanted for (_, kept), (wanted, _) in zip(window[1:-1], sought[1:-1], strict=True)):
@@ -273,11 +303,13 @@ def _in_parts(text: str, old: str, step: Step) -> list[Span]:
             last_place = at_end + len(wanted)
         else:
             at_end = 0 if first_folded == sought[0][0] else at_end
-            last_place = len(ends.text) if last_folded == sought[-1][0] else len(last_wanted)
-            if last_folded != sought[-1][0] and not ends.text.startswith(last_wanted):
+            begun = ends.text.startswith(last_wanted)
+            last_place = len(last_wanted) if begun else len(ends.text)
+            if last_folded != sought[-1][0] and not begun:
                 continue
         if at_end < 0:
             continue
+        cut = begins.cuts(at_end) or ends.cuts(last_place)
         # A part at the beginning of a line begins before the indentation; one at its end ends after the blanks there.
         found.append(
             (
@@ -285,6 +317,8 @@ def _in_parts(text: str, old: str, step: Step) -> list[Span]:
                 end if last_place == len(ends.text) else lines.starts[last] + ends.span(0, last_place)[1],
             )
         )
+    if len(found) == 1 and cut:
+        raise LosesText  # the client takes a ligature or a letter with its accent apart
     return found
 
 
@@ -308,14 +342,14 @@ def _in_blocks(text: str, old: str, step: Step) -> list[Span]:
 
 def _in_words(text: str, old: str, step: Step) -> list[Span]:
     """A line that has the same words, or a part of one with white space between them."""
-    wanted = old.split()
+    wanted = split(old)
     if not wanted:
         return []
     lines = _Lines(text)
-    pattern = re.compile(r"\s+".join(map(re.escape, wanted)))
+    pattern = re.compile(f"[{BLANKS}]+".join(map(re.escape, wanted)))
     found: list[Span] = []
     for number, line in enumerate(lines.lines):
-        if line.split() == wanted:
+        if split(line) == wanted:
             found.append(lines.span(number, number))
         elif part := pattern.search(line):
             found.append((lines.starts[number] + part.start(), lines.starts[number] + part.end()))
@@ -323,14 +357,16 @@ def _in_words(text: str, old: str, step: Step) -> list[Span]:
 
 
 _MARKS = re.compile(r"([():\[\]{}><=])")
+_LINE_START = r"(?:\A|(?<=[\n\r\u2028\u2029]))[ \t]*"
+"""What JavaScript takes for the beginning of a line."""
 
 
 def _in_tokens(text: str, old: str, step: Step) -> list[Span]:
     """The tokens of the old text at the beginning of a line, with any white space or none between them."""
-    tokens = _MARKS.sub(r" \1 ", old).split()
+    tokens = split(_MARKS.sub(r" \1 ", old))
     if not tokens:
         return []
-    pattern = re.compile(r"^[ \t]*" + r"\s*".join(map(re.escape, tokens)), re.MULTILINE)
+    pattern = re.compile(_LINE_START + f"[{BLANKS}]*".join(map(re.escape, tokens)))
     return [found.span() for found in pattern.finditer(text)]
 
 
@@ -340,8 +376,8 @@ def _in_anchors(text: str, old: str, step: Step) -> list[Span]:
     if len(sought) + (step.drop_last_empty != "no") < step.least_lines or len(sought) < 2:
         return []
     lines = _Lines(text)
-    there = [line.strip() for line in lines.lines]
-    first, last = sought[0].strip(), sought[-1].strip()
+    there = [strip(line) for line in lines.lines]
+    first, last = strip(sought[0]), strip(sought[-1])
     blocks: list[tuple[float, int, int]] = []
     for start, line in enumerate(there):
         if line != first:
@@ -350,7 +386,7 @@ def _in_anchors(text: str, old: str, step: Step) -> list[Span]:
         if end is None:
             continue
         block = there[start : end + 1]
-        asked = [line.strip() for line in sought]
+        asked = [strip(line) for line in sought]
         if step.equal_share:
             if len(block) == len(asked) and _equal_share(block, asked) >= step.equal_share:
                 return [lines.span(start, end)]
@@ -384,14 +420,14 @@ def _similar(text: str, old: str, step: Step) -> list[Span]:
     lines = _Lines(text)
     if step.cost and lines.count * len(old) ** 2 > step.cost:
         return []
-    sought = [line.rstrip() for line in old.split("\n")]
+    sought = [line.rstrip(BLANKS) for line in old.split("\n")]
     wanted = "\n".join(sought)
-    bare = "".join(wanted.split())
+    bare = "".join(split(wanted))
     most = round(1 - step.similarity, 9) * len(wanted)
     scored: list[tuple[float, int]] = []
     for at in range(lines.count - len(sought) + 1):
-        block = "\n".join(line.rstrip() for line in lines.lines[at : at + len(sought)])
-        bare_block = "".join(block.split())
+        block = "\n".join(line.rstrip(BLANKS) for line in lines.lines[at : at + len(sought)])
+        bare_block = "".join(split(block))
         if abs(len(bare_block) - len(bare)) > most:
             continue
         letters = distance(bare_block, bare)
@@ -424,7 +460,7 @@ _UNITS: Final[dict[str, Callable[[str, str, Step], list[Span]]]] = {
 # ── what is written there ────────────────────────────────────────────────────
 
 
-def _written(text: str, span: Span, old: str, new: str, step: Step, before: str) -> Place | None:
+def _written(text: str, span: Span, old: str, new: str, step: Step, before: str) -> Place:
     start, end = span
     if step.write in ("file_lines", "file_lines_loosely") and text[end - 1 : end + 1] == "\r\n":
         end -= 1  # the CR belongs to the line's end, which stays
@@ -436,10 +472,9 @@ def _written(text: str, span: Span, old: str, new: str, step: Step, before: str)
                 new = new.removesuffix("\n")
             new = _reindented(new, indentation_at(before + text, len(before) + start))
         case "shift_indent":
-            new = _shifted(new, _first_indentation(old), indentation_at(before + text, len(before) + start))
+            new = _shifted(new, _first_indentation(old), indentation_at(before + text, len(before) + start, BLANKS))
         case "file_lines":
-            given = written(text, start, end, old, new)
-            return None if given is None else Place(start, end, given)
+            new = written(text, start, end, old, new)
         case "file_lines_loosely":
             return Place(*written_loosely(text, start, end, old, new))
         case "file_quotes":
@@ -450,7 +485,7 @@ def _written(text: str, span: Span, old: str, new: str, step: Step, before: str)
 
 
 def _first_indentation(text: str) -> str:
-    return indentation(next((line for line in text.split("\n") if line.strip()), ""))
+    return indentation(next((line for line in text.split("\n") if strip(line)), ""), BLANKS)
 
 
 def _reindented(new: str, target: str) -> str:
@@ -458,7 +493,9 @@ def _reindented(new: str, target: str) -> str:
     lines = new.split("\n")
     reference = indentation(lines[0])
     return "\n".join(
-        "" if not line.strip() else target + (line[len(reference) :] if line.startswith(reference) else line.lstrip())
+        ""
+        if not strip(line)
+        else target + (line[len(reference) :] if line.startswith(reference) else line.lstrip(BLANKS))
         for line in lines
     )
 
@@ -468,7 +505,7 @@ def _shifted(new: str, given: str, found: str) -> str:
     if given == found:
         return new
     first, *others = new.split("\n")
-    moved = [found + line[len(given) :] if line.strip() and line.startswith(given) else line for line in others]
+    moved = [found + line[len(given) :] if strip(line) and line.startswith(given) else line for line in others]
     return "\n".join([first.removeprefix(given), *moved])
 
 
@@ -482,7 +519,7 @@ def _with_quotes_of(new: str, found: str) -> str:
         if character not in curly:
             continue
         before = new[index - 1] if index else ""
-        opens = not before or before in " \t\n\r([{-–—"
+        opens = not before or before in " \t\n\r([{–—"
         between = bool(before) and before.isalpha() and new[index + 1 : index + 2].isalpha()
         if character == '"':
             written[index] = "“" if opens else "”"

@@ -21,7 +21,7 @@ from dragoman.model.operations import Edit, ReplaceLines
 from .diff import opcodes
 from .edit_search import Place, search
 from .file_lines import LosesText, after_line_end
-from .folding import TYPOGRAPHY, decoded_escapes, folded_text
+from .folding import BLANKS_AT_ENDS, TYPOGRAPHY, decoded_escapes, folded_text, strip
 from .line_marks import line_name, mark_of, read_line_name
 from .patching import PASSES, patched, trimmed_anchors, whole_lines
 from .text import Document, encoded, printable
@@ -45,7 +45,7 @@ def edited(data: bytes, edits: Sequence[Edit], path: str, rules: EditRules = EXA
         raise ToolError(f'no edits were given for "{path}"', kind="invalid_arguments")
     if rules.patch != EXACT.patch and all(edit.whole_lines for edit in edits):
         return patched(data, edits, path, rules.patch)
-    document = Document.of(data, path, rules.file_view)
+    document = Document.of(data, path, rules.file_view, mark_is_text=rules.byte_order_mark == "text")
     original = document.text
     total = 0
     line = 0
@@ -212,12 +212,12 @@ class _Task:
         self.old = None if edit.old is None else self._as_seen(edit.old)
         self.new = self._as_seen(edit.new, is_new=True)
         if rules.trim_new and not path.lower().endswith(".md"):
-            self.new = re.sub(r"[^\S\n]+(?=\n|\Z)", "", self.new)
+            self.new = BLANKS_AT_ENDS.sub("", self.new)
         same = edit.old is not None and self._as_seen(edit.old, is_new=True) == self.new
         # Lines that a patch only shows, to say where it is, may be the same.
         if same and not edit.whole_lines and rules.identical == "refuse" and not (rules.empty_first and not self.old):
             self.changes_nothing()
-        blank = not self.old.strip() if rules.empty_old == "insert_first" and self.old else self.old == ""
+        blank = not strip(self.old) if rules.empty_old == "insert_first" and self.old else self.old == ""
         if blank and not edit.whole_lines and self._takes_empty():
             return
         if self.old == "":
@@ -231,7 +231,7 @@ class _Task:
         """Whether a text may be put in the place of nothing."""
         if self.rules.empty_old in ("fill_blank", "fill_empty"):
             text = self.document.text
-            return not (text.strip() if self.rules.empty_old == "fill_blank" else text)
+            return not (strip(text) if self.rules.empty_old == "fill_blank" else text)
         return self.rules.empty_old == "insert_first"
 
     def _as_seen(self, text: str, *, is_new: bool = False) -> str:
@@ -242,6 +242,8 @@ class _Task:
         if (view == "kept" or (view == "new_as_first" and not is_new)) and not self.edit.whole_lines:
             return text
         text = text.replace("\r\n", "\n")
+        if view == "lf" and self.rules.file_view == "all_lf":
+            return text.replace("\r", "\n")
         if view == "new_as_first":
             ends = [end[0] for end in islice(re.finditer(r"\r?\n", self.document.text), _FIRST_LINES)]
             crlf = 2 * ends.count("\r\n") > len(ends)
@@ -257,7 +259,7 @@ class _Task:
         if old is None:
             self.fail("the text to replace is missing", "empty", kind="invalid_arguments")
         self._check_placeholders(old, new)
-        if not old.strip() and rules.empty_old == "insert_first":
+        if not strip(old) and rules.empty_old == "insert_first":
             return [Place(0, 0, new)]
         if old == "":
             return [Place(0, len(text), new)]  # a file without text is filled
@@ -279,7 +281,10 @@ class _Task:
             self._found_at(list(_line_numbers(text, starts)), f"not {edit.expected} times as expected", "wrong_count")
         if found.too_many:
             problem = "and it must be unique: add lines around it, or replace it everywhere"
-            self._found_at(list(_line_numbers(text, starts)), problem, "many_matches", count=found.times)
+            last = _line_numbers(text, [max(place.start, place.end - 1) for place in places])
+            self._found_at(
+                list(_line_numbers(text, starts)), problem, "many_matches", last=list(last), count=found.times
+            )
         if old == new and rules.identical == "refuse_if_found":
             self.changes_nothing()
         if rules.delete_line_end in ("after", "whole_lines") and not new and not old.endswith("\n"):
@@ -372,7 +377,15 @@ class _Task:
     def changes_nothing(self) -> NoReturn:
         self.fail("the old and the new text are the same, so nothing would change", "no_change")
 
-    def _found_at(self, numbers: Sequence[int], problem: str, reason: str, *, count: int | None = None) -> NoReturn:
+    def _found_at(
+        self,
+        numbers: Sequence[int],
+        problem: str,
+        reason: str,
+        *,
+        last: Sequence[int] | None = None,
+        count: int | None = None,
+    ) -> NoReturn:
         told = ", ".join(map(str, numbers[:20])) + (", …" if len(numbers) > 20 else "")
         lines = sorted(set(numbers[:20]))
         where = f"once (line {told})" if len(numbers) == 1 else f"{len(numbers)} times (lines {told})"
@@ -381,6 +394,7 @@ class _Task:
             reason,
             count=len(numbers) if count is None else count,
             lines=list(numbers[:100]),
+            last_lines=list((numbers if last is None else last)[:100]),
             hint=f"Found in {'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}.",
         )
 

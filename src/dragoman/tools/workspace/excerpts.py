@@ -8,15 +8,16 @@ from dragoman.model.edit_rules import EditRules
 from dragoman.model.outcomes import Excerpt
 
 from .diff import lines_of, opcodes
-from .text import decode, printable
+from .text import decode, printable, with_mark
 
 
 def excerpts(before: bytes, after: bytes, rules: EditRules) -> tuple[tuple[Excerpt, ...], int | None]:
     """Lines around the changes, and how many lines there are: an end of the last line begins another one."""
     if rules.shows == "nothing":
         return (), None
-    texts = [decode(data) for data in (before, after)]
-    if texts[0] is None or texts[1] is None or (not after and rules.shows == "span"):
+    decoded = [decode(data) for data in (before, after)]
+    texts = [with_mark(*one) if rules.byte_order_mark == "text" else one for one in decoded if one is not None]
+    if len(texts) < 2 or (not texts[1][0] and rules.shows == "span"):
         return (), None
     old, new = printable(texts[0][0]), printable(texts[1][0].replace("\r\n", "\n"))
     lines = new.split("\n")

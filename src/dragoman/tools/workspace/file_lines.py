@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from .folding import BLANKS, strip
+
 
 class LosesText(Exception):
     """Putting in the new text would join lines, or lose or repeat some of them."""
@@ -30,15 +32,22 @@ class Matched(NamedTuple):
     """The indentation in the file."""
 
 
-def written(text: str, start: int, end: int, old: str, new: str) -> str | None:
-    """`new` for a place of as many lines as `old`; `None` where the old text's indentation stands for several."""
+def has_one_indent(text: str, start: int, end: int, old: str) -> bool:
+    """Whether each indentation of the old text that the file has otherwise stands for one of the file's."""
+    try:
+        matched = _matched(text, start, end - old.endswith("\n"), _split(old.removesuffix("\n")))
+    except LosesText:
+        return True  # it counts as a place, though nothing can be written there
+    return _indents(matched) is not None
+
+
+def written(text: str, start: int, end: int, old: str, new: str) -> str:
+    """`new` for a place of as many lines as `old`."""
     if not new:
         return new
     old_lines, new_lines, line_end = _split(old.removesuffix("\n")), _split(new), _line_end(new)
     matched = _matched(text, start, end - old.endswith("\n"), old_lines)
-    indents = _indents(matched)
-    if indents is None:
-        return None
+    indents = _indents(matched) or {}
     if len(new_lines) < len(old_lines):
         return line_end.join([_indented(line, indents) for line in new_lines])
     there = _split(text[start : end - old.endswith("\n")])
@@ -52,25 +61,29 @@ def written_loosely(text: str, start: int, end: int, old: str, new: str) -> tupl
     if ended and (new.endswith("\n") or text[end - 1 : end] != "\n"):
         raise LosesText  # the client deletes a line end that nothing takes the place of: two lines become one
     old_lines, new_lines, line_end = _split(old.removesuffix("\n")), _split(new), _line_end(new)
-    if text.count("\n") < old.count("\n"):
+    if text.count("\n") < old.removesuffix("\n").count("\n"):
         raise LosesText  # the client does not look for more lines than the file has
     matched = _matched(text, start, end - ended, old_lines)
     indents = _indents(matched)
-    narrowed = False
+    narrowed = indents is None
     if indents is None:
-        head, tail = _shared_ends(old_lines, new_lines)
-        narrowed = bool(head or tail)
+        head = int(old_lines[:1] == new_lines[:1])
+        tail = int(_indents(matched[head:]) is None and old_lines[head:][-1:] == new_lines[head:][-1:])
+        matched = [one._replace(number=one.number - head) for one in matched[head : len(matched) - tail]]
         old_lines, new_lines = old_lines[head : len(old_lines) - tail], new_lines[head : len(new_lines) - tail]
-        matched = [one._replace(number=one.number - head) for one in matched if 0 <= one.number - head < len(old_lines)]
-        if not matched or (tail and ended):
-            raise LosesText
+        if not matched or not new_lines or (tail and ended) or (head and len(new_lines) == len(old_lines) > 1):
+            raise LosesText  # the client leaves a line as it was, or empty
         start, end = matched[0].start, end if ended else matched[-1].end
         indents = {one.given: one.found for one in matched if one.given != one.found}
-    rest = "" if ended else text[end:].partition("\n")[0].removesuffix("\r")
+    rest, line_feed, _ = ("", "", "") if ended else text[end:].partition("\n")
+    if line_feed:
+        rest = rest.removesuffix("\r")
     lines, kept = _trimmed(text, matched, old_lines, new_lines, narrowed=narrowed, rest=rest) if new else ([], {})
-    if matched[-1].number not in kept and rest != rest.rstrip():
+    if strip(rest) and lines and len(lines) - 1 not in kept and not strip(new_lines[-1]) and line_end == "\r\n":
+        raise LosesText  # the client leaves a CR in the middle of the line
+    if matched[-1].number not in kept and rest != rest.rstrip(BLANKS):
         end, lines = end + len(rest), lines or [""]
-        return start, end, line_end.join(_lines(lines, kept, indents)) + rest.rstrip()
+        return start, end, line_end.join(_lines(lines, kept, indents)) + rest.rstrip(BLANKS)
     return start, end, line_end.join(_lines(lines, kept, indents))
 
 
@@ -83,29 +96,45 @@ def _trimmed(
     """
     blank, new_blank = _blank_lines(old), _blank_lines(new)
     if blank and new_blank:
-        if new_blank < blank or not old[-1].strip():
+        if new_blank < blank or not strip(old[-1]):
             raise LosesText
         old, new, new_blank = old[blank:], new[blank:], new_blank - blank
         matched = [one._replace(number=one.number - blank) for one in matched]
+    fewer = len(new) < len(old)
+    old = old[: len(old) - _blank_lines(old[::-1])]
     lines = new[new_blank : len(new) - _blank_lines(new[new_blank:][::-1])]
-    same = [index for index in _same(old, new) if old[index].strip()]
-    if not lines or not same or (narrowed and len(lines) != len(old)):
+    same = _same(old, new)
+    kept = {one.number: text[one.start : one.end] for one in matched if one.number in same}
+    height = _height(matched)
+    if not kept or ((fewer or narrowed) and len(lines) != len(old)):
         return lines, {}
-    height = matched[-1].line - matched[0].line + 1
-    if len(lines) < len(old) and height == len(old):
+    if len(lines) < len(old):
+        if len(lines) == height:
+            raise LosesText  # the client keeps some of these lines, and others not
         return lines, {}
-    if new_blank or (len(lines) != len(old) and (blank or height != len(old) or (rest and len(old) - 1 in same))):
+    if new_blank or (len(lines) != len(old) and (blank or (rest and len(old) - 1 in kept))):
         raise LosesText  # the client puts a line of the file in the place of another line of the new text
-    return lines, {one.number: text[one.start : one.end] for one in matched if one.number in same}
+    if len(lines) == height:
+        # Then the client keeps the file's lines by their numbers, blank ones too.
+        there = {one.line - matched[0].line: one for one in matched}
+        if {there[index].number for index in same if index in there} != kept.keys():
+            raise LosesText
+        kept = {index: text[there[index].start : there[index].end] if index in there else "" for index in same}
+    return lines, kept
+
+
+def _height(matched: Sequence[Matched]) -> int:
+    """How many lines of the file a place has."""
+    return matched[-1].line - matched[0].line + 1 if matched else 0
 
 
 def _matched(text: str, start: int, end: int, old: Sequence[str]) -> list[Matched]:
     """Which part of the file each line of the old text was found as. Blank lines stand for none."""
-    given = [(index, line) for index, line in enumerate(old) if line.strip()]
+    given = [(index, line) for index, line in enumerate(old) if strip(line)]
     found: list[tuple[int, int, int]] = []
     position = start
     for number, line in enumerate(text[start:end].split("\n")):
-        if line.strip():
+        if strip(line):
             found.append((number, position, position + len(line) - line.endswith("\r")))
         position += len(line) + 1
     if len(given) != len(found):
@@ -145,32 +174,23 @@ def _lines(new: Sequence[str], kept: Mapping[int, str], indents: Mapping[str, st
 def _indented(line: str, indents: Mapping[str, str]) -> str:
     depth = indentation(line)
     given = max((one for one in indents if depth.startswith(one)), key=len, default=None)
-    return line if given is None or not line.strip() else indents[given] + line[len(given) :]
-
-
-def _shared_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """How many lines at the beginning and at the end are the same; one line of the old text is left between."""
-    most = min(len(old) - 1, len(new))
-    head = next((index for index in range(most) if old[index] != new[index]), most)
-    most = min(len(old) - 1 - head, len(new) - head)
-    tail = next((index for index in range(most) if old[-1 - index] != new[-1 - index]), most)
-    return head, tail
+    return line if given is None or not strip(line) else indents[given] + line[len(given) :]
 
 
 def _blank_lines(lines: Sequence[str]) -> int:
     """How many lines at the beginning are blank."""
-    return next((index for index, line in enumerate(lines) if line.strip()), len(lines))
+    return next((index for index, line in enumerate(lines) if strip(line)), len(lines))
 
 
-def indentation(text: str) -> str:
-    return text[: len(text) - len(text.lstrip(" \t"))]
+def indentation(text: str, blanks: str = " \t") -> str:
+    return text[: len(text) - len(text.lstrip(blanks))]
 
 
-def indentation_at(text: str, place: int) -> str:
+def indentation_at(text: str, place: int, blanks: str = " \t") -> str:
     """The indentation of the line that a place is in."""
     line = text.rfind("\n", 0, place) + 1
     end = text.find("\n", line)
-    return indentation(text[line : len(text) if end < 0 else end])
+    return indentation(text[line : len(text) if end < 0 else end], blanks)
 
 
 def after_line_end(text: str, place: int) -> int:

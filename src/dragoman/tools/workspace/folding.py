@@ -29,6 +29,37 @@ _WITH_GUILLEMETS: Final = str.maketrans(
 )
 """Those of Cline's patches (3.0.65)."""
 
+_SIGNS: Final = (
+    dict.fromkeys("‹›", "'")
+    | dict.fromkeys("«»", '"')
+    | dict.fromkeys("•·", "*")
+    | {"×": "x", "÷": "/", "≤": "<=", "≥": ">=", "≈": "~", "©": "(c)", "®": "(r)"}
+)
+"""What Copilot CLI (1.0.102) takes for these beside the typography; seen on loopback, one sign after the other."""
+WIDE_BLANKS: Final = (
+    "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+_WITHIN_LINES: Final = " \t\v\f\ufeff" + WIDE_BLANKS
+BLANKS: Final = "\n\r" + _WITHIN_LINES
+"""White space as JavaScript has it, in which the clients that edit texts are written. Python's has five control
+characters and U+0085 more, and no byte order mark."""
+_WHITE: Final = f"[{BLANKS}]"
+_BLANK: Final = f"[\r{_WITHIN_LINES}]"
+BLANKS_AT_ENDS: Final = re.compile(f"[{_WITHIN_LINES}]+(?=[\r\n]|\\Z)")
+"""Those at the ends of lines, where a lone CR ends one too."""
+_WORDS = re.compile(f"[^{BLANKS}]+")
+
+
+def strip(text: str) -> str:
+    """A text without the white space at its ends."""
+    return text.strip(BLANKS)
+
+
+def split(text: str) -> list[str]:
+    """The words between white space."""
+    return _WORDS.findall(text)
+
+
 _ESCAPED = re.compile(r"\\([ntr'\"`\\$]|\n)")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 _QUOTE_ESCAPE = re.compile(r"\\([`'\"])")
@@ -51,6 +82,13 @@ class Folded(NamedTuple):
         if self.starts is None or self.ends is None:
             return start, end
         return self.starts[start], self.ends[end - 1]
+
+    def cuts(self, place: int) -> bool:
+        """Whether a place is within one character of the first text, or between a letter and its accent."""
+        if not 0 < place < len(self.text):
+            return False
+        within = self.starts is not None and self.starts[place - 1] == self.starts[place]
+        return within or unicodedata.combining(self.text[place]) > 0
 
     def kept(self, indices: Iterable[int]) -> Folded:
         """Only the characters at these places."""
@@ -83,12 +121,11 @@ def folded_text(text: str, folds: Sequence[Fold]) -> str:
     return folded(text, folds).text
 
 
-_BLANKS_AT_ENDS = re.compile(r"[^\S\n]+(?=\n|\Z)")
-_BLANKS_AROUND = re.compile(r"(?:^[^\S\n]+|[^\S\n]+(?=\n|\Z))", re.MULTILINE)
-_SPACE = re.compile(r"\s+")
-_BLANK_LINE = re.compile(r"^[^\S\n]*\n", re.MULTILINE)
-_MARK = re.compile(r"\A\ufeff")
-_SEMICOLON = re.compile(r";(?=[^\S\n]*(?:\n|\Z))")
+_BLANKS_AT_ENDS = re.compile(rf"{_BLANK}+(?=\n|\Z)")
+_BLANKS_AROUND = re.compile(rf"(?:^{_BLANK}+|{_BLANK}+(?=\n|\Z))", re.MULTILINE)
+_SPACE = re.compile(f"{_WHITE}+")
+_BLANK_LINE = re.compile(rf"^{_BLANK}*\n", re.MULTILINE)
+_SEMICOLON = re.compile(rf";+(?={_BLANK}*(?:\n|\Z))")
 
 
 def _same_length(change: Callable[[str], str]) -> Callable[[Folded], Folded]:
@@ -102,6 +139,20 @@ def _lower(text: str) -> str:
     lower = text.lower()
     # "İ" becomes two characters.
     return lower if len(lower) == len(text) else "".join([low if len(low := c.lower()) == 1 else c for c in text])
+
+
+def _each(change: Callable[[str], str]) -> Callable[[Folded], Folded]:
+    """Each character alone, as another one or as several."""
+
+    def fold(given: Folded) -> Folded:
+        pieces = [change(character) for character in given.text]
+        text = "".join(pieces)
+        if len(text) == len(pieces) and all(pieces):
+            return given._replace(text=text)
+        spans = [given.span(at, at + 1) for at, piece in enumerate(pieces) for _ in piece]
+        return Folded(text, [start for start, _ in spans], [end for _, end in spans])
+
+    return fold
 
 
 def _composed(given: Folded) -> Folded:
@@ -130,7 +181,7 @@ def _collapsed(given: Folded) -> Folded:
     """Runs of white space as one space, none at the ends."""
     kept: list[int] = []
     spaces: set[int] = set()
-    for found in re.finditer(r"\S+", given.text):
+    for found in _WORDS.finditer(given.text):
         if kept:
             spaces.add(len(kept))
             kept.append(found.start() - 1)
@@ -141,20 +192,20 @@ def _collapsed(given: Folded) -> Folded:
 
 def _dedented(given: Folded) -> Folded:
     lines = given.text.split("\n")
-    depths = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+    depths = [len(line) - len(line.lstrip(BLANKS)) for line in lines if strip(line)]
     least = min(depths, default=0)
     kept: list[int] = []
     position = 0
     for line in lines:
-        kept += range(position + (least if line.strip() else 0), position + len(line))
+        kept += range(position + (least if strip(line) else 0), position + len(line))
         kept.append(position + len(line))
         position += len(line) + 1
     return given.kept(kept[:-1])
 
 
 def _trimmed_whole(given: Folded) -> Folded:
-    start = len(given.text) - len(given.text.lstrip())
-    return given.kept(range(start, max(start, len(given.text.rstrip()))))
+    start = len(given.text) - len(given.text.lstrip(BLANKS))
+    return given.kept(range(start, max(start, len(given.text.rstrip(BLANKS)))))
 
 
 _FOLDS: Final[dict[Fold, Callable[[Folded], Folded]]] = {
@@ -172,12 +223,14 @@ _FOLDS: Final[dict[Fold, Callable[[Folded], Folded]]] = {
     "typography_nfc": lambda given: Folded(unicodedata.normalize("NFC", given.text).translate(_WITH_GUILLEMETS)),
     "quote_escapes": lambda given: Folded(_QUOTE_ESCAPE.sub(r"\1", given.text)),
     "nfkc": _composed,
+    "nfkd": _each(lambda character: unicodedata.normalize("NFKD", character)),
     "case": _same_length(_lower),
+    "letter_case": _each(str.lower),
+    "signs": _each(lambda character: _SIGNS.get(character, character)),
     # Only the text of a call is written with escapes; see `unescaped`.
     "escapes": lambda given: given,
     "unicode_escapes": lambda given: given,
     "upper_unicode_escapes": lambda given: given,
-    "byte_order_mark": lambda given: given.without(_MARK),
     "line_end_semicolon": lambda given: given.without(_SEMICOLON),
 }
 

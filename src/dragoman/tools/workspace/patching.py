@@ -16,14 +16,16 @@ from dragoman.model.edit_rules import Fold, PatchRules
 from dragoman.model.line_pairs import kept_lines
 from dragoman.model.operations import Edit
 
-from .folding import TYPOGRAPHY, distance, folded_text
-from .text import binary, decode, encode, encoded, printable
+from .folding import TYPOGRAPHY, WIDE_BLANKS, distance, folded_text
+from .text import binary, decode, encode, encoded, printable, with_mark
 
+_WHITE_SPACE: Final = " \t\n\v\f\r\u0085" + WIDE_BLANKS
+"""White space as Unicode has it. Python's has four separators of ASCII more."""
 PASSES: Final[tuple[Callable[[str], str], ...]] = (
     str,
-    str.rstrip,
-    str.strip,
-    lambda line: line.strip().translate(TYPOGRAPHY),
+    lambda line: line.rstrip(_WHITE_SPACE),
+    lambda line: line.strip(_WHITE_SPACE),
+    lambda line: line.strip(_WHITE_SPACE).translate(TYPOGRAPHY),
 )
 """From exact to forgiving: the first that finds a run of lines, anywhere in the rest of the file, is the one that
 counts. (What a patch without rules overlooks.)"""
@@ -44,12 +46,11 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
     decoded = decode(data)
     if decoded is None:
         raise binary(path, data)
-    text, encoding = decoded
-    marked = bool(encoding.mark) and encoding.codec == "utf-8" and rules.byte_order_mark == "text"
+    text, encoding = with_mark(*decoded) if rules.byte_order_mark == "text" else decoded
     crlf = rules.line_ends == "any" and "\r\n" in text
     if crlf:
         text = text.replace("\r\n", "\n")
-    lines, ends = _split(f"\ufeff{text}" if marked else text, rules)
+    lines, ends = _split(text, rules)
     newline = ends[0] if ends and ends[0] else "\n"
     changes: list[_Change] = []
     cursor = 0
@@ -70,7 +71,7 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
     joined = "".join([line + end for line, end in zip(lines, ends, strict=True)])
     if rules.line_ends == "any":
         joined = joined.replace("\r\n", "\n").replace("\n", "\r\n" if crlf else "\n")
-    after = encode(joined, encoding._replace(mark=b"") if marked else encoding)
+    after = encode(joined, encoding)
     if after == data and rules.no_change == "refuse":
         task.fail("the old and the new text are the same, so nothing would change", "no_change")
     return after, len(edits)
@@ -191,7 +192,7 @@ class _Task:
 def _found(lines: Sequence[str], old: Sequence[str], cursor: int, rules: PatchRules) -> int | None:
     """The first place of a run of lines from `cursor` on, by the strictest way of reading that finds one."""
     for folds in rules.passes:
-        fold = _SIMPLE.get(folds) or partial(folded_text, folds=folds)
+        fold = (_SIMPLE if rules.white_space == "unicode" else {}).get(folds) or partial(folded_text, folds=folds)
         wanted = [fold(line) for line in old]
         there = [fold(line) for line in lines[cursor:]]
         for at in range(len(there) - len(wanted) + 1):
@@ -201,10 +202,10 @@ def _found(lines: Sequence[str], old: Sequence[str], cursor: int, rules: PatchRu
 
 
 _SIMPLE: Final[dict[tuple[Fold, ...], Callable[[str], str]]] = {
-    (): str,
-    ("right_trim",): str.rstrip,
-    ("trim",): str.strip,
-    ("trim", "typography"): PASSES[-1],
+    (): PASSES[0],
+    ("right_trim",): PASSES[1],
+    ("trim",): PASSES[2],
+    ("trim", "typography"): PASSES[3],
 }
 
 

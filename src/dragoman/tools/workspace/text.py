@@ -103,6 +103,13 @@ def encode(text: str, encoding: Encoding) -> bytes:
         ) from None
 
 
+def with_mark(text: str, encoding: Encoding) -> tuple[str, Encoding]:
+    """A text with the byte order mark of its UTF-8 as its first character."""
+    if not encoding.mark or encoding.codec != "utf-8":
+        return text, encoding
+    return f"\ufeff{text}", encoding._replace(mark=b"")
+
+
 def encoded(text: str) -> bytes:
     """Text from a model as UTF-8; half a surrogate pair is no text."""
     try:
@@ -174,12 +181,15 @@ class Document:
             self.text = self.text.replace("\r", "\n")
 
     @classmethod
-    def of(cls, data: bytes, path: str, view: Literal["lf", "kept", "all_lf"] = "lf") -> Document:
-        """The text of a file, or the failure that it has none."""
+    def of(
+        cls, data: bytes, path: str, view: Literal["lf", "kept", "all_lf"] = "lf", *, mark_is_text: bool = False
+    ) -> Document:
+        """The text of a file, or the failure that it has none; UTF-8's byte order mark may be its first character."""
         decoded = decode(data)
         if decoded is None:
             raise binary(path, data)
-        return cls(*decoded, view)
+        text, encoding = with_mark(*decoded) if mark_is_text else decoded
+        return cls(text, encoding, view)
 
     def unify(self, line_ends: Literal["per_line", "any", "first", "majority"]) -> None:
         """Gives all lines one end: "\\r\\n" if any line had it, the first or most of them."""
@@ -190,6 +200,9 @@ class Document:
             self.newline = "\r\n" if self._had_returns else "\n"
         elif line_ends == "first":
             self.newline = self._began_with
+        if self.newline == "\r\n":
+            # A text that a call gave with CRLF, and that was not seen as LF, has its ends already (Qwen Code 0.24.4).
+            self.text = self.text.replace("\r\n", "\n")
 
     def splice(self, changes: Iterable[tuple[int, int, str]]) -> None:
         """Replace spans of `text` (start, end, new), given in order and apart from each other."""

@@ -16,7 +16,7 @@ from dragoman.model.edit_rules import EXACT, EditRules
 from dragoman.model.outcomes import Change
 
 from .paths import HELD_LIMIT, components, is_reserved, join, shown, too_large, wrong_kind
-from .text import rewritten
+from .text import decode, rewritten
 from .tree import Loaded, Tree, missing
 
 
@@ -274,8 +274,11 @@ class Draft:
         """Whether a file without text stands there, and the rules fill such a file as if there were none."""
         if self.rules.empty_old != "fill_blank" or not self.exists(path):
             return False
+        from .folding import strip
+
         data = self.data(path)
-        return data is not None and not data.strip()
+        text = None if data is None else decode(data)
+        return text is not None and not strip(text[0])
 
     def edit(self, operation: op.EditFile) -> Change:
         from .edits import edited
@@ -300,6 +303,7 @@ class Draft:
             before,
             after,
             shows_line_ends=rules.diff_line_ends,
+            shows_mark=rules.byte_order_mark == "text",
             replacements=replacements,
             shown=lines,
             total_lines=total,
@@ -416,6 +420,7 @@ def changed(
     *,
     was_there: bool = False,
     shows_line_ends: bool = False,
+    shows_mark: bool = False,
     **facts: Any,
 ) -> Change:
     """What became of a file; `was_there` tells a file that was not held in memory from one that was not there."""
@@ -428,6 +433,8 @@ def changed(
     else:
         kind = "unchanged" if before == after else "modified"
     told: Mapping[str, Any] = (
-        {} if before is None and was_there else difference(path, before, after, shows_line_ends=shows_line_ends)
+        {}
+        if before is None and was_there
+        else difference(path, before, after, shows_line_ends=shows_line_ends, shows_mark=shows_mark)
     )
     return Change(path, kind, **facts, **told)  # type: ignore[arg-type]
