@@ -193,6 +193,14 @@ def test_a_wait_for_a_person_is_told_apart_from_a_slow_call(tmp_path: Path) -> N
     asked = [{"question": "Which?", "header": "h", "options": options, "multiSelect": False}]
     found = Log().says().calls("AskUserQuestion", "that", seconds=50, questions=asked).analysed(tmp_path)
     assert kinds(found, "bottlenecks") == [("waited_for_user", 1)]
+    (waited,) = [one for one in found.findings if one.kind == "waited_for_user"]
+    assert waited.advice is not None
+    assert "rule" not in waited.advice
+    log = Log().says()
+    for seconds in (50, 20, 5):
+        log.calls("AskUserQuestion", "that", seconds=seconds, questions=asked)
+    (both,) = [one for one in log.analysed(tmp_path).findings if one.kind == "waited_for_user"]
+    assert (both.count, both.seconds, len(both.spots)) == (2, 70.0, 2)
 
 
 # ── chains, and the context window ───────────────────────────────────────────

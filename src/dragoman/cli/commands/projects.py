@@ -29,13 +29,13 @@ def command(console: Console, *, wanted: tuple[str, ...], asked: logs.Filter, as
     rows = [
         (
             one.name,
-            str(one.sessions),
-            ", ".join(f"{client} {count}" for client, count in sorted(one.clients.items())),
-            str(one.calls),
-            "" if one.tokens is None else str(one.tokens),
+            f"{one.sessions:,}",
+            ", ".join(f"{client} {count:,}" for client, count in sorted(one.clients.items())),
+            f"{one.calls:,}",
+            "" if one.tokens is None else f"{one.tokens:,}",
             "" if one.last is None else f"{one.last:%Y-%m-%d %H:%M}",
             one.repository if one.exists else f"{one.repository} (gone)",
-            str(len(one.folders)),
+            f"{len(one.folders):,}",
         )
         for one in found
     ]

@@ -67,6 +67,14 @@ def outcome_blocks(outcome: out.Outcome) -> Iterator[Block]:
                 yield from said_blocks(agent.text or "")
         case out.PagesOutcome():
             yield from _pages(outcome)
+        case out.NotebookOutcome():
+            for number, cell in enumerate(outcome.cells, 1):
+                label = f"{outcome.path}, {cell.cell_type} cell {cell.id or number}"
+                yield Block("markdown" if cell.cell_type == "markdown" else "code", cell.source, label)
+                for piece in cell.outputs:
+                    yield from (
+                        media_blocks((piece,)) if isinstance(piece, out.Media) else [Block("code", piece, "output")]
+                    )
         case _:
             yield from _text(outcome)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -438,8 +438,8 @@ def _slow(uses: Sequence[Use]) -> Iterator[Finding]:
     if not known:
         return
     least = max(SLOW, quantile(known, 0.9))
+    yield from _together(found for use in uses for found in _waited(use))
     for use in uses:
-        yield from _waited(use)
         if use.seconds is not None and use.seconds >= least and use.seconds > SLOW and not _asks(use):
             yield Finding(
                 lens="bottlenecks",
@@ -451,6 +451,26 @@ def _slow(uses: Sequence[Use]) -> Iterator[Finding]:
                 advice=_slow_advice(use),
                 spots=(use.spot,),
             )
+
+
+def _together(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Waits of one kind for one tool as one finding: what to do about them is the same."""
+    grouped: dict[tuple[str, str | None, str], list[Finding]] = {}
+    for one in findings:
+        grouped.setdefault((one.kind, one.tool, one.advice), []).append(one)
+    for same in grouped.values():
+        if len(same) == 1:
+            yield same[0]
+            continue
+        seconds = sum(one.seconds or 0 for one in same)
+        person = " for a person" if same[0].kind == "waited_for_user" else " before or after they ran"
+        yield msgspec.structs.replace(
+            same[0],
+            count=len(same),
+            seconds=seconds,
+            text=f"{len(same)} calls of {same[0].tool} waited {seconds:.1f} s in all{person}",
+            spots=tuple(spot for one in same for spot in one.spots)[:MOST_SPOTS],
+        )
 
 
 def _asks(use: Use) -> bool:
@@ -476,7 +496,9 @@ def _waited(use: Use) -> Iterator[Finding]:
         count=1,
         seconds=waited,
         text=f"{use.about} waited {waited:.1f} s{' for a person' if asked else ' before or after it ran'}",
-        advice="A rule that allows such calls saves this wait."
+        advice="The model asked a question: an answer in the prompt or in the project's instructions saves such waits."
+        if Kind.ASK in use.kinds
+        else "A rule that allows such calls saves this wait."
         if asked
         else "Most often this is a wait for an approval, which this log does not name, or for other calls before it.",
         spots=(use.spot,),
