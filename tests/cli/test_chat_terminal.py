@@ -168,7 +168,7 @@ async def test_undo_counts_the_commands_of_later_turns_and_help_states_its_limit
 async def test_undo_says_why_it_cannot(user: User) -> None:
     async with loopback(READ, EDIT, DONE) as server:
         answer = await chats(user, server, "go\n!echo mine > notes.txt\n/undo\n", "--yes")
-    assert 'error: nothing was undone: "notes.txt" was changed by somebody else since' in answer.err
+    assert 'error: nothing was undone: "notes.txt" was changed by something else since' in answer.err
     assert (user.here / "notes.txt").read_text() == "mine\n"
 
 
@@ -246,7 +246,7 @@ async def test_what_there_is_is_shown_copied_and_saved(user: User) -> None:
             ("/cost", "1 turn, 10 tokens in, 5 out, cost not known"),
             ("/context", "of 200,000"),
             ("/tools", "Bash  "),
-            ("/copy", "10 characters were given"),
+            ("/copy", "10 characters were sent"),
             ("/save talk.md", "Written to"),
             ("/save talk.md", "exists already"),
             ("/nonsense", 'there is no command "/nonsense"'),

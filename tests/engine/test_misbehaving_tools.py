@@ -114,7 +114,7 @@ async def test_a_tool_that_cancels_itself_is_a_cancelled_call(
     make: Callable[[BaseException], Callable[[], Any]],
 ) -> None:
     outcome = await outcome_of(make(asyncio.CancelledError()))
-    assert outcome == Failure("cancelled", "The tool gave up by itself.")
+    assert outcome == Failure("cancelled", "The tool cancelled itself.")
 
 
 async def test_recursion_without_end_is_a_failure() -> None:

@@ -58,7 +58,7 @@ def test_a_file_that_somebody_else_changed_stops_all_of_it(files: Path) -> None:
     work(workspace)
     (files / "newer").write_text("mine")
     after = contents(files)
-    with pytest.raises(ToolError, match='"newer" was changed by somebody else since'):
+    with pytest.raises(ToolError, match='"newer" was changed by something else since'):
         workspace.take_back(journal)
     assert contents(files) == after
 

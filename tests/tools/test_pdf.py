@@ -83,7 +83,7 @@ async def test_pages_that_are_asked_for_are_given(pages: str, text: str) -> None
         (THREE, "5-2", "invalid_arguments", '"5-2" names no pages'),
         (pdf(""), None, "failed", '"a.pdf" is a PDF document that cannot be read: its 1 pages hold no text'),
         (b"%PDF-1.4\nnothing else", None, "failed", '"a.pdf" is a PDF document that cannot be read: it is damaged'),
-        (b"no document", "1", "invalid_arguments", '"a.pdf" is no document with pages; ask for lines'),
+        (b"no document", "1", "invalid_arguments", '"a.pdf" has no pages: leave out `pages`, or ask for lines'),
     ],
 )
 async def test_what_cannot_be_read_says_why(data: bytes, pages: str | None, kind: str, message: str) -> None:

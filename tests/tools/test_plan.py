@@ -45,7 +45,7 @@ async def test_a_number_once_given_is_not_given_again(context: Context) -> None:
     [
         (op.ChangePlanItem("7"), "failed", "no item has the id '7'; the plan has 1."),
         (op.ReadPlan("7"), "failed", "no item has the id '7'"),
-        (op.AddPlanItem(op.PlanItem("again", id="1")), "invalid_arguments", "is there already"),
+        (op.AddPlanItem(op.PlanItem("again", id="1")), "invalid_arguments", "already exists"),
         (op.UpdatePlan((op.PlanItem("a", id="x"), op.PlanItem("b", id="x"))), "invalid_arguments", "two items"),
     ],
 )

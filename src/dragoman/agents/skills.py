@@ -76,7 +76,7 @@ def _all(configuration: Configuration, folder: Path) -> Iterator[Skill]:
     trusted = project is not None and project.trust.state == "trusted"
     why = None if trusted else "the project is not trusted: read its skills, then run `dragoman trust`"
     if project is None:
-        why = "this is no project yet: read its skills, make a folder .dragoman, then run `dragoman trust`"
+        why = "the folder is not trusted: read its skills, create a folder .dragoman in it, then run `dragoman trust`"
     for name in _IN_PROJECT:
         if root / name not in own:  # for who works at home these are the user's own
             yield from _in(root / name, "project", root, why)

@@ -235,7 +235,7 @@ class ChatCommands:
         sys.stderr.write(f"\x1b]52;c;{b64encode(text.encode('utf-8', 'replace')).decode()}\x07")
         sys.stderr.flush()
         self._console.note(
-            f"{len(text):,} characters were given to the terminal's clipboard (not every terminal has one)."
+            f"{len(text):,} characters were sent to the terminal's clipboard (not every terminal supports this)."
         )
 
     def _save(self, wanted: str) -> None:

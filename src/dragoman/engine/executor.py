@@ -441,7 +441,7 @@ class Attempt:
             failure = out.Failure("timed_out", f"It was stopped after {seconds:g} seconds.{done}", {"seconds": seconds})
             return self._for_each(failure)
         if running.cancelled():
-            return self._for_each(out.Failure("cancelled", "The tool gave up by itself."))
+            return self._for_each(out.Failure("cancelled", "The tool cancelled itself."))
         return running.result()
 
     async def _performed(self, context: Context) -> tuple[out.Outcome, ...]:

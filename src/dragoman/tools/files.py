@@ -62,7 +62,7 @@ def _read_file(operation: op.ReadFile, context: Context) -> FileOutcome | ImageO
         if kind and kind.media_type == "application/pdf":
             outcome = _document(path, look, operation)
         elif operation.pages is not None:
-            raise ToolError(f'"{path}" is no document with pages; ask for lines', kind="invalid_arguments")
+            raise ToolError(f'"{path}" has no pages: leave out `pages`, or ask for lines', kind="invalid_arguments")
         elif kind and kind.media_type in media.SEEN:
             return _picture(path, look)
         else:

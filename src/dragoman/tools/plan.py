@@ -46,7 +46,7 @@ class Plan:
         with self._lock:
             taken = {known.id for known in self._items if known.id is not None}
             if item.id in taken:
-                raise ToolError(f"an item with the id {item.id!r} is there already", kind="invalid_arguments")
+                raise ToolError(f"an item with the id {item.id!r} already exists", kind="invalid_arguments")
             self._items += (self._numbered(item, taken),)
             return self.outcome()
 

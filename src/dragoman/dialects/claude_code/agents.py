@@ -297,7 +297,7 @@ class SendTeamSignal(Spelling[op.MessageAgent]):
 
 
 class SubagentHandback(Spelling[op.ReturnToParent]):
-    """Hand the report over to whoever gave the task, which ends it."""
+    """Return the report to the agent that gave the task. This ends the task."""
 
     native_name = "SubagentHandback"
     results = SENT

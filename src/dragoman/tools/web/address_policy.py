@@ -232,7 +232,7 @@ class Reach:
                 raise self._refused(url, f"{address} is {reason} address", place, address=str(address))
 
     def _refused(self, url: str, reason: str, place: Place, **details: Any) -> ToolError:
-        advice = f'. Use a public page, or have "{place}" allowed in the settings of the web tools.'
+        advice = f'. Use a public page. Programs can allow the address with Web(allow=["{place}"]).'
         return refused(url, reason + advice, host=place.host, port=place.port, **details)
 
 
@@ -252,7 +252,7 @@ def _parse_place(entry: str) -> Place:
             return place_of(url)
     except ToolError:
         pass
-    raise ConfigError(f'"{entry}" is no place to allow; write "host:port", such as "localhost:8080"')
+    raise ConfigError(f'"{entry}" is not an address to allow; write "host:port", such as "localhost:8080"')
 
 
 def _inside(address: Address) -> list[IPv4Address]:

@@ -72,7 +72,7 @@ class Journal:
             if path in self._not_kept:
                 raise ToolError(f"{shown(path)} was too large, or a link: what it held before was not kept")
             if (None if loaded is None else digest_of(loaded.data or b"")) != digest:
-                raise ToolError(f"{shown(path)} was changed by somebody else since")
+                raise ToolError(f"{shown(path)} was changed by something else since")
         for path, before in self._before.items():
             loaded = now.get(path)
             if before != (None if loaded is None else loaded.data):

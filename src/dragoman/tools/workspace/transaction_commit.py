@@ -201,7 +201,7 @@ class Committer:
         file = closing.enter_context(_new_file(root, temporary))
         closing.callback(_discard, root, temporary)
         if not _lock(file.fileno()):
-            raise ToolError("the journal of the transaction was taken away; try again")
+            raise ToolError("the journal of the transaction was removed; try again")
         journal = msgspec.structs.replace(journal, inode=os.fstat(file.fileno()).st_ino)
         _write_all(file, msgspec.json.encode(journal))
         if self._durable:

@@ -169,8 +169,8 @@ class Tree(abc.ABC):
         """Fail when nothing stands at a resolved path where a file was read; once, for then that is known."""
         if self._seen.pop(path, None) is not None:
             raise ToolError(
-                f"{shown(path)} was deleted by somebody else since it was read; nothing was done. "
-                "Repeat the change to make it anew.",
+                f"{shown(path)} was deleted by something else since it was read; nothing was done. "
+                "Repeat the change to create it again.",
                 details={"reason": "stale", "path": path},
             )
 
