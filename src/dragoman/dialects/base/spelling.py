@@ -298,11 +298,10 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     def native_arguments(self) -> dict[str, Any]:
         """The native arguments: every parameter that is not at its default."""
         arguments: dict[str, Any] = {}
-        for field, wire in zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True):
+        for field, wire, default in _wired(type(self)):
             value = getattr(self, field)
-            default = self.parameters[field].default
             if default is REQUIRED or value != default:
-                arguments[wire] = _as_json(msgspec.to_builtins(value))
+                arguments[wire] = value if type(value) in _PLAIN else _as_json(msgspec.to_builtins(value))
         return arguments
 
 
@@ -310,6 +309,16 @@ class ProviderExecuted(Spelling[Spoken]):
     """A tool the provider runs itself: offered by its id, read from its replies, never run here."""
 
     executed_by = ExecutedBy.PROVIDER
+
+
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+
+
+@cache
+def _wired(spelling: type[Spelling[Any]]) -> tuple[tuple[str, str, Any], ...]:
+    """The fields of a spelling with their native names and defaults."""
+    named = zip(spelling.__struct_fields__, spelling.__struct_encode_fields__, strict=True)
+    return tuple((field, wire, spelling.parameters[field].default) for field, wire in named)
 
 
 def _as_json(value: Any) -> Any:
