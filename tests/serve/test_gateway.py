@@ -356,6 +356,27 @@ async def test_after_the_limit_of_cost_no_model_is_asked(monkeypatch: pytest.Mon
     assert len(upstream.requests) == 1
 
 
+async def test_nobody_is_asked_whose_price_is_not_known_when_there_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    routes = Routes(("openai-chat:some/model",))
+    async with gateway(monkeypatch, "openai_chat", Turn("Fine."), routes=routes, max_cost=Decimal(1)) as (served, asks):
+        with pytest.raises(EngineError, match="what openai-chat:some/model costs is not known"):
+            await asked(served, "anthropic_messages")
+    assert asks.requests == []
+
+
+async def test_nobody_is_asked_after_an_answer_whose_cost_is_not_known_when_there_is_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = json.loads(played("anthropic_messages", Turn("Fine."), stream=False).body)
+    uncounted = Raw(body=json.dumps({**whole, "usage": {}}).encode())
+    script = uncounted, Turn("Never.")
+    async with gateway(monkeypatch, "anthropic_messages", *script, max_cost=Decimal(1)) as (served, asks):
+        assert await asked(served, "openai_chat") == "Fine."
+        with pytest.raises(EngineError, match="did not report what it used"):
+            await asked(served, "openai_chat")
+    assert len(asks.requests) == 1
+
+
 async def test_a_hundred_clients_at_once_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     async with gateway(monkeypatch, "openai_chat", *[Turn("Fine.")] * 100) as (served, _):
         answers = await asyncio.gather(*(asked(served, "anthropic_messages", stream=True) for _ in range(100)))

@@ -115,6 +115,7 @@ def command(
         words=words,
         folder=configuration.data_dir / "gateway" if configuration.settings.record and not no_record else None,
         max_cost=Decimal(str(min(limits))) if limits else None,
+        own_prices=configuration.settings.prices,
         web=_web(console, configuration) if web else None,
         watch=_shown(console, as_json=as_json) if watch else None,
         warn=console.warn,

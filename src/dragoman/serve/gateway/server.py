@@ -66,6 +66,7 @@ from .words import Group, Words
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from dragoman.config import Price
     from dragoman.engine import Engine
 
 GATEWAY: Final = logging.getLogger("dragoman.gateway")
@@ -136,19 +137,23 @@ class Gateway:
         words: Literal["model", "client"] = "model",
         folder: Path | None = None,
         max_cost: Decimal | None = None,
+        own_prices: Sequence[Price] = (),
         web: OwnWeb | None = None,
         watch: Watch | None = None,
         warn: Callable[[str], None] = GATEWAY.warning,
     ) -> None:
         """`folder` is where replies and sessions are kept; without it, nothing is written to disk.
 
+        Nobody is asked whose price is not known when there is a `max_cost`; `own_prices` are the user's.
         `web` does what the client's own provider would have done on the web, where the model's provider does not.
         """
         self.routes, self.token, self._words_of = routes, token, words
         self._conversations, self._memory, self._reading = Conversations(folder, warn), Memory(), Reading()
         self._recording = None if folder is None else Recording(folder / "sessions", warn)
-        self._max_cost, self._web, self._watch = max_cost, web, watch
+        self._max_cost, self._own_prices, self._web, self._watch = max_cost, tuple(own_prices), web, watch
         self.cost = Decimal(0)
+        self._uncounted: str | None = None
+        """A model of which is not known what an answer cost."""
         self._engines: dict[str, tuple[Engine, str]] = {}
         self._known: dict[_Key, Words] = {}
         self._offered: dict[tuple[int, str | None], tuple[tuple[Definition, ...], tuple[Client, Dialect] | None, str]]
@@ -269,6 +274,9 @@ class Gateway:
         if asked.what == "count":
             counted = await self._counted(request, api, server.plain(read), len(data), tokens)
             return web.json_response(server.counted(counted), dumps=_dumps)
+        if self._max_cost is not None and self._uncounted is not None:
+            message = f"{self._uncounted} did not report what it used, so the limit of {self._max_cost} dollars cannot"
+            raise EngineError(f"{message} be kept: start a new gateway", status=402)
         if self._max_cost is not None and self.cost >= self._max_cost:
             message = f"the limit of {self._max_cost} dollars is reached ({self.cost:.2f} spent): start a new gateway"
             raise EngineError(message, status=402)
@@ -337,6 +345,9 @@ class Gateway:
         self, named: str, request: web.Request, api: str, read: Request, size: int, answer: _Answer, sent: _Sent
     ) -> web.StreamResponse:
         engine, model = self._engine(named)
+        if self._max_cost is not None and self._cost(named, Usage(input_tokens=1, output_tokens=1)) is None:
+            message = f"there is a limit of {self._max_cost} dollars and what {named} costs is not known: "
+            raise EngineError(f"{message}add its price to your settings ([[prices]])", status=402)
         prepared, name, sent.client = self._prepared(request, api, read, size, engine, model)
         sent.words = prepared.words
         if prepared.calls:
@@ -404,13 +415,18 @@ class Gateway:
                 self._recording.failed(sent.session, asked, error, about)
             raise
         sent.usage = sent.usage + reply.usage
-        spent = prices.cost(reply.provenance.model or "", reply.usage)
+        spent = self._cost(sent.model or "", reply.usage)
         self.cost += spent or 0
+        self._uncounted = sent.model if spent is None else self._uncounted
         if self._recording is not None:
             cost = None if spent is None else float(spent)
             about = msgspec.structs.replace(about, lowering=engine.lowering(asked), cost=cost)
             self._recording.replied(sent.session, asked, reply, about)
         return reply
+
+    def _cost(self, named: str, usage: Usage) -> Decimal | None:
+        found = prices.cost(named, usage, own=self._own_prices)
+        return prices.cost(named.partition(":")[2], usage, own=self._own_prices) if found is None else found
 
     async def _done_here(self, words: Words, groups: Sequence[Group]) -> dict[str, NativeResult]:
         """The results of what the gateway does itself, by the ids of the calls."""
@@ -477,7 +493,7 @@ class Gateway:
                 status,
                 seconds,
                 sent.usage,
-                None if sent.model is None else prices.cost(sent.model.partition(":")[2], sent.usage),
+                None if sent.model is None else self._cost(sent.model, sent.usage),
                 0 if words is None else len(words.names),
                 () if words is None else words.passed,
                 () if words is None else words.left_out,

@@ -1,0 +1,177 @@
+"""What clients send beside texts, from every API to every other: pictures, and results in any order."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.agents.mcp_peer import PNG
+from tests.engine.loopback import Turn
+
+from .test_gateway import UPSTREAM, gateway, posted
+
+_SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+_URL = f"data:image/png;base64,{PNG}"
+_ARGUMENTS = {"city": "Oslo"}
+_WIRE = json.dumps(_ARGUMENTS)
+
+# A picture of the user's, then two calls in one turn; the second is answered first. One of the results is a picture,
+# where the API has pictures in results.
+SENT: dict[str, tuple[str, dict[str, Any]]] = {
+    "anthropic_messages": (
+        "/v1/messages",
+        {
+            "max_tokens": 100,
+            "tools": [{"name": name, "input_schema": _SCHEMA} for name in ("one", "two")],
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+                    ],
+                },
+                {
+                    "role": "assistant",
+                    "content": [
+                        {"type": "tool_use", "id": "a", "name": "one", "input": _ARGUMENTS},
+                        {"type": "tool_use", "id": "b", "name": "two", "input": _ARGUMENTS},
+                    ],
+                },
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "tool_result",
+                            "tool_use_id": "b",
+                            "content": [
+                                {"type": "text", "text": "from two"},
+                                {
+                                    "type": "image",
+                                    "source": {"type": "base64", "media_type": "image/png", "data": PNG},
+                                },
+                            ],
+                        },
+                        {"type": "tool_result", "tool_use_id": "a", "content": "from one"},
+                    ],
+                },
+            ],
+        },
+    ),
+    "openai_responses": (
+        "/v1/responses",
+        {
+            "tools": [{"type": "function", "name": name, "parameters": _SCHEMA} for name in ("one", "two")],
+            "input": [
+                {"role": "user", "content": [{"type": "input_image", "image_url": _URL}]},
+                {"type": "function_call", "call_id": "a", "name": "one", "arguments": _WIRE},
+                {"type": "function_call", "call_id": "b", "name": "two", "arguments": _WIRE},
+                {
+                    "type": "function_call_output",
+                    "call_id": "b",
+                    "output": [
+                        {"type": "input_text", "text": "from two"},
+                        {"type": "input_image", "image_url": _URL},
+                    ],
+                },
+                {"type": "function_call_output", "call_id": "a", "output": "from one"},
+            ],
+        },
+    ),
+    "openai_chat": (
+        "/v1/chat/completions",
+        {
+            "tools": [
+                {"type": "function", "function": {"name": name, "parameters": _SCHEMA}} for name in ("one", "two")
+            ],
+            "messages": [
+                {"role": "user", "content": [{"type": "image_url", "image_url": {"url": _URL}}]},
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {"id": "a", "type": "function", "function": {"name": "one", "arguments": _WIRE}},
+                        {"id": "b", "type": "function", "function": {"name": "two", "arguments": _WIRE}},
+                    ],
+                },
+                {"role": "tool", "tool_call_id": "b", "content": "from two"},
+                {"role": "tool", "tool_call_id": "a", "content": "from one"},
+            ],
+        },
+    ),
+    "gemini_generate": (
+        "/v1beta/models/m:generateContent",
+        {
+            "tools": [
+                {"functionDeclarations": [{"name": name, "parametersJsonSchema": _SCHEMA} for name in ("one", "two")]}
+            ],
+            "contents": [
+                {"role": "user", "parts": [{"inlineData": {"mimeType": "image/png", "data": PNG}}]},
+                {
+                    "role": "model",
+                    "parts": [
+                        {"functionCall": {"id": "a", "name": "one", "args": _ARGUMENTS}},
+                        {"functionCall": {"id": "b", "name": "two", "args": _ARGUMENTS}},
+                    ],
+                },
+                {
+                    "role": "user",
+                    "parts": [
+                        {
+                            "functionResponse": {
+                                "id": "b",
+                                "name": "two",
+                                "response": {"output": "from two"},
+                                "parts": [{"inlineData": {"mimeType": "image/png", "data": PNG}}],
+                            }
+                        },
+                        {"functionResponse": {"id": "a", "name": "one", "response": {"output": "from one"}}},
+                    ],
+                },
+            ],
+        },
+    ),
+}
+
+
+def answered(api: str, body: dict[str, Any]) -> dict[str, str]:
+    """The results in a request by the names of the tools that gave them, as JSON."""
+    names: dict[str, str] = {}
+    results: dict[str, str] = {}
+    if api == "gemini_generate":
+        parts = [part for one in body["contents"] for part in one["parts"]]
+        given = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        return {one["name"]: json.dumps(one) for one in given}
+    if api == "openai_responses":
+        for one in body["input"]:
+            if one.get("type") == "function_call":
+                names[one["call_id"]] = one["name"]
+            elif one.get("type") == "function_call_output":
+                results[names[one["call_id"]]] = json.dumps(one["output"])
+    elif api == "openai_chat":
+        for one in body["messages"]:
+            names |= {call["id"]: call["function"]["name"] for call in one.get("tool_calls", ())}
+            if one["role"] == "tool":
+                results[names[one["tool_call_id"]]] = json.dumps(one["content"])
+    else:
+        for block in (block for one in body["messages"] for block in one["content"]):
+            if block["type"] == "tool_use":
+                names[block["id"]] = block["name"]
+            elif block["type"] == "tool_result":
+                results[names[block["tool_use_id"]]] = json.dumps(block["content"])
+    return results
+
+
+@pytest.mark.parametrize("upstream_api", sorted(UPSTREAM))
+@pytest.mark.parametrize("api", sorted(SENT))
+async def test_pictures_and_results_in_another_order_arrive_in_every_api(
+    api: str, upstream_api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, body = SENT[api]
+    async with gateway(monkeypatch, upstream_api, Turn("Fine.")) as (served, upstream):
+        assert await posted(served, {"model": "m", **body}, path) == 200
+    (heard,) = upstream.requests
+    results = answered(upstream_api, heard.body)
+    assert {name: f"from {name}" in text for name, text in results.items()} == {"one": True, "two": True}
+    assert json.dumps(heard.body).count(PNG) == json.dumps(body).count(PNG)
