@@ -11,6 +11,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ TOGETHER = 25
 """Patches in one turn."""
 PARAMETERS = {"opencode": "patchText", "cline": "input", "copilot": None}
 """Client → the parameter that takes the patch; `None`: it is the whole input."""
+MODELS = {"copilot": "gpt-5.4"}
+"""The model that a client must be asked for to offer patches; Copilot 1.0.102 offers none with gpt-5."""
 LINES = (
     "a",
     "b",
@@ -117,6 +120,10 @@ def patch_call(client: str, id: str, patch: str) -> NativeCall:
     return NativeCall(id, "apply_patch", patch if parameter is None else {parameter: patch})
 
 
+def _is_anchored_twice(patch: Patch) -> bool:
+    return any(one[:2] == other[:2] == "@@" for one, other in pairwise(patch.section))
+
+
 def files_of(name: str, patch: Patch) -> dict[str, str]:
     """The files that are there before."""
     return {name: patch.text} | ({f"{name}.moved": patch.taken} if patch.taken is not None else {})
@@ -172,13 +179,16 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
     }
     if client == "cline":  # an empty line where no line was found before makes 3.0.65 read it for ever
         patches = {name: patch for name, patch in patches.items() if "" not in patch.section}
+    if client == "copilot":  # it refuses an anchor after another; here such a patch is read
+        patches = {name: patch for name, patch in patches.items() if not _is_anchored_twice(patch)}
+    model = MODELS.get(client, PATCHING_MODEL)
     natives = [patch_call(client, name, whole([patch.section])) for name, patch in patches.items()]
     turns = [natives[start : start + TOGETHER] for start in range(0, len(natives), TOGETHER)]
     files = {file: text for name, patch in patches.items() for file, text in files_of(name, patch).items()}
-    found = answered(client, files, turns, folder, model=PATCHING_MODEL)
+    found = answered(client, files, turns, folder, model=model)
     if found.problem:
         return Compared(other=[found.problem])
-    words, seen = DIALECTS[client].at(VERSIONS[client], PATCHING_MODEL), Compared()
+    words, seen = DIALECTS[client].at(VERSIONS[client], model), Compared()
     below = f"{project_in(folder)}/".lstrip("/")  # opencode names files as seen from "/" outside of a repository
     for native in natives:
         patch = patches[native.id]
@@ -191,7 +201,10 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
             (seen.refused if done.files is None else seen.other).append(text)
         elif done.files is not None:
             seen.told += 1
-            if done.told == _FUZZ.sub("", found.told[native.id].replace(below, "")):
+            told = found.told[native.id].replace(f" /{below}", " ").replace(below, "")
+            if client == "copilot" and patch.taken is not None:
+                told = told.replace("Modified", "Added")  # a file that was moved over another
+            if done.told == _FUZZ.sub("", told):
                 seen.texts += 1
             else:
                 seen.otherwise.append(text)

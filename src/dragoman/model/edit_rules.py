@@ -95,9 +95,15 @@ class PatchRules(Value, frozen=True):
     insert: Literal["anchor", "end", "cursor"] = "anchor"
     """Where lines go that replace none: after the last anchor (without one, to the end), always to the end, or to where
     the search stands."""
-    line_ends: Literal["per_line", "lf", "any"] = "per_line"
+    line_ends: Literal["per_line", "lf", "any", "majority"] = "per_line"
     """`per_line`: a line ends with LF, CRLF or CR, and a new one as the file's first does; `lf`: with LF alone, and a
-    CR is text of its line; `any`: all lines with CRLF if any line had it, else with LF."""
+    CR is text of its line; `any` and `majority`: all lines with CRLF if any or most lines had it, else with LF."""
+    lone_returns: Literal["refuse", "accept"] = "accept"
+    """Whether a file may have a CR that ends no line."""
+    reindents: bool = False
+    """Whether new lines get the file's indentation in place of that of the lines they are found by."""
+    restores_end: bool = False
+    """Whether the last line has an end where the file had one before, and one empty line there is left out."""
     last_empty: bool = False
     """Whether what follows the last line end counts as an empty line."""
     keeps_context: bool = True

@@ -119,7 +119,10 @@ def _patch(rules: PatchRules) -> str:
         f"lines that replace none go {places[rules.insert]}",
         "context keeps the file's spelling" if rules.keeps_context else "context gets the patch's spelling",
         _PATCH_ENDS[rules.line_ends],
+        "new lines get the file's indentation" if rules.reindents else "",
+        "a file with a CR that ends no line is refused" if rules.lone_returns == "refuse" else "",
         "the last line gets an end" if rules.ends_file else "",
+        "the last line has an end if it had one" if rules.restores_end else "",
         "an empty last line is taken for it" if rules.blank_end else "",
         "blanks at the end of an anchor count" if rules.anchors == "as_written" else "",
         "a file may be moved over another" if rules.moves_over else "",
@@ -138,4 +141,5 @@ _PATCH_ENDS: Final = {
     "per_line": "line ends stay",
     "lf": "changed lines end with LF",
     "any": _ENDS["any"],
+    "majority": _ENDS["majority"],
 }

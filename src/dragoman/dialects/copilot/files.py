@@ -30,7 +30,7 @@ from dragoman.dialects.base.words import (
 )
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-from dragoman.model.edit_rules import EditRules, Fold, Step
+from dragoman.model.edit_rules import EditRules, Fold, PatchRules, Step
 
 from .offered import EDITING, PATCHING
 from .results import media_of
@@ -311,10 +311,30 @@ _HEADS: dict[str, out.ChangeKind] = {
 }
 
 
+PATCHING_RULES = EditRules(
+    patch=PatchRules(
+        passes=(("trim",), (*_LETTERS, "spaces"), (*_LETTERS, "no_spaces")),
+        white_space="javascript",
+        line_ends="majority",
+        lone_returns="refuse",
+        reindents=True,
+        restores_end=True,
+        byte_order_mark="text",
+        moves_over=True,
+    )
+)
+"""Seen with 1.0.102 and gpt-5.4 on loopback (gpt-5 gets no patches)."""
+
+
 class ApplyPatch(PatchTool):
     __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
     families = PATCHING
+    edit_rules = PATCHING_RULES
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        # A file that is there is not added (1.0.102).
+        return tuple(never_replaced(one) if isinstance(one, op.WriteFile) else one for one in super().to_operations())
 
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]

@@ -162,6 +162,14 @@ def _indents(matched: Sequence[Matched]) -> dict[str, str] | None:
     return indents
 
 
+def reindented(old: Sequence[str], there: Sequence[str], new: Sequence[str]) -> list[str] | None:
+    """The lines of `new` with the indentation that the file's lines have in place of the old ones'; `None` where one
+    stands for several."""
+    pairs = [(one, other) for one, other in zip(old, there, strict=True) if strip(one)]
+    indents = _indents([Matched(0, 0, 0, 0, indentation(one), indentation(other)) for one, other in pairs])
+    return None if indents is None else [_indented(line, indents) for line in new]
+
+
 def _same(old: Sequence[str], new: Sequence[str]) -> list[int]:
     """Which lines are the same in the same place."""
     return [index for index, (one, other) in enumerate(zip(old, new, strict=False)) if one == other]

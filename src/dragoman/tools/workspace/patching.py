@@ -16,6 +16,7 @@ from dragoman.model.edit_rules import Fold, PatchRules
 from dragoman.model.line_pairs import kept_lines
 from dragoman.model.operations import Edit
 
+from .file_lines import reindented
 from .folding import TYPOGRAPHY, WIDE_BLANKS, distance, folded_text
 from .text import binary, decode, encode, encoded, printable, with_mark
 
@@ -39,6 +40,8 @@ class _Change(NamedTuple):
     start: int
     size: int
     new: list[str]
+    after_all: bool = False
+    """Whether what others put in the same place goes before it."""
 
 
 def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) -> tuple[bytes, int]:
@@ -47,9 +50,17 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
     if decoded is None:
         raise binary(path, data)
     text, encoding = with_mark(*decoded) if rules.byte_order_mark == "text" else decoded
-    crlf = rules.line_ends == "any" and "\r\n" in text
-    if crlf:
+    unified = rules.line_ends in ("any", "majority")
+    count = text.count("\r\n") if unified else 0
+    crlf = count > 0 if rules.line_ends == "any" else 2 * count > text.count("\n")
+    if count:
         text = text.replace("\r\n", "\n")
+    if rules.lone_returns == "refuse" and "\r" in text:
+        raise ToolError(
+            f'"{path}" has a CR that ends no line, and patches are of whole lines: edit it in another way',
+            details={"reason": "no_match", "path": path},
+        )
+    ended = text.endswith("\n")
     lines, ends = _split(text, rules)
     newline = ends[0] if ends and ends[0] else "\n"
     changes: list[_Change] = []
@@ -59,17 +70,19 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
         task = _Task(lines, edit, path, f"edit {number} of {len(edits)}: " if len(edits) > 1 else "", rules)
         found, cursor = task.changes(cursor)
         changes += found
-    for change in sorted(changes, key=lambda change: change.start)[::-1]:
+    for change in sorted(changes, key=lambda change: (change.start, change.after_all))[::-1]:
         _replace(lines, ends, change, newline)
-    if rules.blank_end and lines and not lines[-1]:
+    if (rules.blank_end or (rules.restores_end and ended)) and lines and not lines[-1]:
         lines.pop()
         ends.pop()
+    if rules.restores_end and ends:
+        ends[-1] = newline if ended else ""
     if ends and not ends[-1] and rules.ends_file:
         ends[-1] = newline
     if rules.last_empty:
         ends = ["\n"] * (len(lines) - 1) + [""] if lines else []
     joined = "".join([line + end for line, end in zip(lines, ends, strict=True)])
-    if rules.line_ends == "any":
+    if unified:
         joined = joined.replace("\r\n", "\n").replace("\n", "\r\n" if crlf else "\n")
     after = encode(joined, encoding)
     if after == data and rules.no_change == "refuse":
@@ -135,9 +148,15 @@ class _Task:
             at = self._place(old, cursor)
         if at is None:
             self._not_found(old, cursor, "the lines to replace")
+        given = new
+        if self.rules.reindents:
+            lines = reindented(old, self.lines[at : at + len(old)], new)
+            if lines is None:
+                self.fail("the lines to replace are indented otherwise in the file, in more than one way", "no_match")
+            new = lines
         if not self.rules.keeps_context:
             return [_Change(at, len(old), new)], at + len(old)
-        kept = kept_lines(old, new) if edit.kept is None else edit.kept
+        kept = kept_lines(old, given) if edit.kept is None else edit.kept
         changes: list[_Change] = []
         place = new_place = 0
         # Lines that stay are not touched, so two hunks may put lines in the same place, in their order.
@@ -159,7 +178,8 @@ class _Task:
     def _insertion(self, new: list[str], cursor: int) -> _Change:
         to_end = self.rules.insert == "end" or (self.rules.insert == "anchor" and not self.anchors)
         end = len(self.lines) - (self.rules.blank_end and self.lines[-1:] == [""])
-        return _Change(end if to_end else cursor, 0, new)
+        # Codex puts what later hunks put there after it, Copilot before.
+        return _Change(end if to_end else cursor, 0, new, after_all=to_end and self.rules.insert == "anchor")
 
     def _place(self, old: Sequence[str], cursor: int) -> int | None:
         if not old:

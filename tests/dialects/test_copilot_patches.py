@@ -1,0 +1,68 @@
+"""Copilot's patches, held to chosen ones that Copilot CLI 1.0.102 applied with gpt-5.4 on loopback on 2026-11-18."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.dialects import DIALECTS
+from dragoman.errors import ToolError
+from dragoman.model.calls import NativeCall
+from dragoman.tools.workspace.memory import MemoryWorkspace
+
+APPLIED = (
+    ("    a\n      b\n", "@@|-  a|-    b|+  x|+    y", "    x\n      y\n"),
+    ("  a\n    b\n", "@@|-    a|-      b|+    x|+      y", "  x\n    y\n"),
+    ("\ta\n\t\tb\n", "@@|-a|-\tb|+x|+\ty", "\tx\n\t\ty\n"),
+    ("  a\nb\n", "@@| a|-b|+c", "  a\n  c\n"),
+    ("a\n  b\n", "@@| a|-b|+c|+d", "a\n  c\n  d\n"),
+    (" a\na\n", "@@|-a|+b", " b\na\n"),
+    ("a \na\n", "@@|-a|+b", "b\na\n"),
+    ("A\na\n", "@@|-a|+b", "A\nb\n"),
+    ('“a”\n"a"\n', '@@|-"a"|+c', "“a”\nc\n"),
+    ("A\n", "@@|-a|+z", "z\n"),
+    ("foo(a, b)\n", "@@|-foo(a,b)|+z", "z\n"),
+    (" def g\n  x\ndef g\n  x\n", "@@ def g|-  x|+  y", " def g\n  y\ndef g\n  x\n"),
+    ("a\nb\nc\n", "@@ a|+x", "a\nx\nb\nc\n"),
+    ("", "@@|+x", "x"),
+    ("a", "@@|-a|+x|+", "x\n"),
+    ("same\n", "@@|-same|+", ""),
+    ("a\n\n\n", "@@|-a|+x", "x\n\n"),
+    ("a\n\n\n", "@@|+x", "a\n\n\nx\n"),
+    ("\ufeffa\nb\n", "@@|-a|+x", "x\nb\n"),
+    ("a\r\nb\r\nc\n", "@@|-c|+x|+y", "a\r\nb\r\nx\r\ny\r\n"),
+    ("a\nb\r\n", "@@|-a|+x", "x\nb\n"),
+    ("c\nq\nq", "@@|+a|@@ q| q|+z", "c\nq\nq\nz\na"),
+)
+REFUSED = (
+    ("a\nb\nc\n", "@@|-c|+x|@@|-a|+y", "from line 4 on"),
+    ("a\rb\n", "@@|-b|+x", "a CR that ends no line"),
+    ("  a\n    b\n", "@@|-a|-b|+x", "in more than one way"),
+    ("a\n", "@@ q|+x", "cannot be found"),
+)
+
+
+def patched(file: str, section: str) -> str:
+    dialect = DIALECTS["copilot"].at("1.0.102", "gpt-5.4")
+    lines = ["*** Begin Patch", "*** Update File: f", *section.split("|"), "*** End Patch"]
+    native = NativeCall("1", "apply_patch", "\n".join(lines))
+    workspace = MemoryWorkspace({"f": file.encode()})
+    workspace.apply(dialect.read_call(native).operations, rules=dialect.edit_rules(native))
+    return workspace.read("f").decode()
+
+
+@pytest.mark.parametrize("file, section, expected", APPLIED)
+def test_a_patch_ends_as_in_copilot(file: str, section: str, expected: str) -> None:
+    assert patched(file, section) == expected
+
+
+@pytest.mark.parametrize("file, section, reason", REFUSED)
+def test_a_patch_that_is_not_clear_is_refused(file: str, section: str, reason: str) -> None:
+    with pytest.raises(ToolError, match=reason):
+        patched(file, section)
+
+
+def test_a_file_that_is_there_is_not_added() -> None:
+    dialect = DIALECTS["copilot"].at("1.0.102", "gpt-5.4")
+    native = NativeCall("1", "apply_patch", "*** Begin Patch\n*** Add File: f\n+x\n*** End Patch")
+    with pytest.raises(ToolError, match="exists already"):
+        MemoryWorkspace({"f": b"a\n"}).apply(dialect.read_call(native).operations, rules=dialect.edit_rules(native))
