@@ -277,6 +277,13 @@ def test_a_wrong_setting_is_told_with_file_line_key_and_what_was_expected(
     assert str(caught.value) == f"{machine.user_file}{problem}"
 
 
+def test_a_number_in_quotes_is_a_number_in_a_variable_and_a_mistake_in_a_file(machine: Machine) -> None:
+    assert machine.load(DRAGOMAN_POLICY__MAX_ITERATIONS="5").settings.policy.max_iterations == 5
+    machine.user('[policy]\nmax_iterations = "5"\n')
+    with pytest.raises(ConfigError, match=r":2: policy\.max_iterations: expected "):
+        machine.load()
+
+
 def test_everything_that_is_wrong_is_told_at_once(machine: Machine) -> None:
     machine.user("modle = 'x'\nrecord = 5\n")
     with pytest.raises(ConfigError) as caught:
@@ -467,6 +474,15 @@ def test_a_choice_lists_all_its_values(key: str, field: Any) -> None:
 def test_no_project_loosens_the_sandbox(key: str, field: Any) -> None:
     if key.startswith("sandbox."):
         assert field.rule is Rule.STRICTER or field.kind is Kind.RESTRICTIONS
+
+
+def test_what_would_loosen_a_table_does_not_hold_and_the_reason_names_it() -> None:
+    from dragoman.config.settings import Sandbox, tightened
+
+    base = Sandbox(network=False, hidden=("a",))
+    stricter, refused = tightened(base, {"network": True, "mode": "require", "writable": ("/etc",)})
+    assert stricter == msgspec.structs.replace(base, mode="require")
+    assert [line.partition(":")[0] for line in refused] == ["network", "writable"]
 
 
 def test_a_setting_without_a_kind_is_an_error() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.dialects import DIALECTS
-from dragoman.model import NativeCall, operations as op, outcomes as out
+from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
 from dragoman.tools import MemoryWorkspace, perform, standard_context
 
 PLAIN = DIALECTS["plain"]
@@ -145,3 +145,12 @@ async def _listed(arguments: dict[str, object]) -> object:
 )
 async def test_files_are_listed_by_prefix_with_whole_paths(arguments: dict[str, object], listed: str) -> None:
     assert await _listed(arguments) == listed
+
+
+def test_counts_of_which_one_is_no_number_stay_text() -> None:
+    (native,) = PLAIN.write_call("1", op.SearchText("x", mode="count"))
+    call = PLAIN.read_call(native)
+    good, bad = "a.py: 3\nb.py: 4", "a.py: 3\nb.py: many"
+    counted = out.MatchesOutcome((out.Match("a.py", count=3), out.Match("b.py", count=4)), "count")
+    assert PLAIN.read_result(call, NativeResult("1", good)).outcomes == (counted,)
+    assert PLAIN.read_result(call, NativeResult("1", bad)).outcomes == (out.TextOutcome(bad),)

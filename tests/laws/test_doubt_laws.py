@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dragoman.dialects import DIALECTS
-from dragoman.dialects.base.doubt import is_sentence
+from dragoman.dialects.base.doubt import doubted, is_sentence
 from dragoman.model import Call, NativeCall, NativeResult, operations as op, outcomes as out
 from tests.dialects.result_samples import FROZEN, stored
 from tests.examples import examples
@@ -223,3 +223,12 @@ def test_names_with_spaces_are_names() -> None:
     (outcome,) = dialect.read_result(call, NativeResult("1", "\n".join(folder))).outcomes
     assert isinstance(outcome, out.DirectoryOutcome)
     assert tuple(entry.path for entry in outcome.entries) == folder
+
+
+@pytest.mark.parametrize("path, is_named", [("a.c", True), ("ok", False)])
+def test_a_line_that_names_its_file_is_about_it_unless_the_name_may_be_a_part_of_a_word(
+    path: str, is_named: bool
+) -> None:
+    line = "we looked at a.c together"
+    file = out.FileOutcome(path, line)
+    assert (doubted(file, NativeResult("1", line)) == file) is not is_named
