@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from dragoman.cli.terminal.console import ExitCode
+from dragoman.logs import Index, Places, Query
+from dragoman.serve.page import Library
+from dragoman.serve.page.compare_screen import compare_screen
 
 from .conftest import User
 from .test_from_session import ID, session
@@ -46,6 +52,19 @@ def test_other_lines_are_shown_and_exit_with_1(user: User) -> None:
             ],
         }
     ]
+
+
+@pytest.mark.parametrize("text, kind", [("tea", "same"), ("milk", "other result")])
+def test_a_replay_that_is_recorded_is_compared_with_its_original(user: User, text: str, kind: str) -> None:
+    session(user)
+    said = user.types("replay", ID, "--workspace", str(workspace(user, text)), "--record")
+    found = re.search(r"replay-\w+", said.err)
+    assert found is not None
+    assert [row["id"] for row in user.types("sessions", "--json", "--client", "dragoman").json] == [found[0]]
+    query = Query(Index(user.here / "index.sqlite"), places=Places(user.home, user.environ))
+    (row,) = compare_screen(Library(query), {"a": ID, "b": found[0]}).data["rows"]
+    query.close()
+    assert (row["kind"], row["a"]["operation"], row["b"]["operation"]) == (kind, "read_file", "read_file")
 
 
 def test_other_words_alone_are_no_failure_and_can_be_left_out(user: User) -> None:

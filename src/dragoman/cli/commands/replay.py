@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import aclosing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +43,9 @@ _SHOWN = 12
     show_default=True,
     help="Seconds a call may take.",
 )
+@click.option(
+    "--record", is_flag=True, help="Keep the replay as a session, to compare it with the original in `dragoman view`."
+)
 @click.option("--texts/--no-texts", default=True, help="Show results that differ only in wording.")
 @sandbox_option
 @json_option
@@ -52,6 +58,7 @@ def command(
     folder: str | None,
     commands: bool | None,
     timeout: float,
+    record: bool,
     texts: bool,
     sandbox: str | None,
     as_json: bool,
@@ -78,6 +85,7 @@ def command(
                 "The log is not in a folder of your own clients: its commands are not run (--commands runs them)."
             )
     counts: Counter[str] = Counter()
+    kept = _Record(configuration.data_dir / "runs", events, workspace) if record else None
 
     async def run() -> None:
         from dragoman.dialects import DIALECTS
@@ -95,16 +103,58 @@ def command(
         async with aclosing(again):  # nobody may read on, and what was begun is ended all the same
             async for done in again:
                 _count(done, counts)
+                if kept is not None:
+                    kept.add(done)
                 if as_json:
                     console.json(_facts(done))
                 else:
                     _show(console, done, texts=texts)
 
-    run_in_loop(run())
+    try:
+        run_in_loop(run())
+    finally:
+        if kept is not None:
+            kept.close()
+    if kept is not None:
+        console.note(f"Recorded as session {kept.session}; Compare in `dragoman view` shows it beside {kept.original}.")
     if not as_json:
         console.line()
         console.line(" · ".join(f"{number} {what}" for what, number in counts.items()) or "no calls", "strong")
     return ExitCode.NO if counts["otherwise"] else ExitCode.OK
+
+
+class _Record:
+    """A replay as a session of ours: the calls that were made again, and what they gave here."""
+
+    def __init__(self, folder: Path, events: Sequence[model.AnyEvent], workspace: Path) -> None:
+        started = next((one for one in events if isinstance(one, model.SessionStarted)), None)
+        known = (one.session for one in events if one.session is not None)
+        self.original = next(known, None) or "the log"
+        self.session = f"replay-{secrets.token_hex(6)}"
+        self._number = 0
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._recorder = logs.Recorder(folder / f"{self.session}.jsonl")
+        place = str(workspace.resolve())
+        dialect = None if started is None else started.dialect
+        self._recorder(model.SessionStarted(**self._head(), cwd=place, project=place, dialect=dialect))
+        self._recorder(model.UserSaid(**self._head(), text=f"Replay of {self.original}", by="client"))
+
+    def _head(self) -> dict[str, Any]:
+        self._number += 1
+        time = datetime.now(UTC)
+        return {"id": f"{self.session}:{self._number}", "session": self.session, "time": time, "client": "dragoman"}
+
+    def add(self, done: history.Replayed) -> None:
+        """Adds a call that was made again."""
+        if done.ours is None:
+            return
+        called = model.ToolCalled(**self._head(), call=done.call, call_id=done.call.id)
+        returned = model.ToolReturned(**self._head(), result=done.ours, call_id=done.call.id)
+        self._recorder.all([called, returned])
+
+    def close(self) -> None:
+        """Ends the record."""
+        self._recorder.close()
 
 
 def _count(done: history.Replayed, counts: Counter[str]) -> None:

@@ -199,6 +199,13 @@ def _replaced(value: Any, old: re.Pattern[str], new: str) -> Any:
 # ── comparing ────────────────────────────────────────────────────────────────
 
 
+def same_outcomes(theirs: Result | None, ours: Result | None, folder: str | None = None) -> bool:
+    """Whether two results of the same call say the same, in whichever words; `folder` is where both worked."""
+    if theirs is None or ours is None:
+        return theirs is ours
+    return all(one.what == "text" for one in _differences(theirs, ours, folder))
+
+
 def _differences(theirs: Result, ours: Result, folder: str | None) -> list[Difference]:
     found: list[Difference] = []
     if len(theirs.outcomes) != len(ours.outcomes):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Any, Final
 
 from dragoman.client_names import client_name
+from dragoman.engine.history import same_outcomes
 from dragoman.logs import key_of
 from dragoman.logs.export import anchor, plain
 from dragoman.logs.history import failure_of
@@ -23,9 +25,13 @@ _MOST: Final = 2_000
 class _Done:
     """One call: what it means, for comparing, and how it ended."""
 
-    def __init__(self, event: ToolCalled, failed: dict[str, bool]) -> None:
+    def __init__(self, event: ToolCalled, returned: ToolReturned | None) -> None:
         operations = event.call.operations
-        self.event, self.failed = event, failed.get(event.call.id, False)
+        outcomes = () if returned is None else returned.result.outcomes
+        native = None if returned is None else returned.result.native
+        self.event = event
+        self.failed = any(failure_of(one, native) is not None for one in outcomes)
+        self.result = None if returned is None else returned.result
         self.same = tuple(operations) or (event.call.native.name, repr(event.call.native.arguments))
         self.kind = str(operations[0].__struct_config__.tag) if operations else event.call.native.name
         names = ("path", "command", "pattern", "query", "url", "name", "tool")
@@ -47,11 +53,13 @@ def compare_screen(library: Library, parameters: Parameters) -> Screen:
         return Screen("Compare", "/compare", body, {"rows": []})
     reads = [library.session(one, events_only=True) for one in (first, second)]
     done = [_done(read) for read in reads]
-    rows = list(_rows(*done))
+    rows = list(_rows(done[0], done[1], reads[0].row.cwd))
     spent = library.spent(read.row for read in reads if not read.is_of_another)
     body += _figures(reads, [spent.get(read.row.session) for read in reads])
-    same = sum(kind == "same" for kind, _, _ in rows)
-    body.append(f'<p class="summary">{same:,} calls are the same, {len(rows) - same:,} differ.</p>')
+    same, other = (sum(kind == one for kind, _, _ in rows) for one in ("same", "other result"))
+    body.append(
+        f'<p class="summary">{same:,} calls are the same, {other:,} gave another result, {len(rows) - same - other:,} differ.</p>'
+    )
     cells = (
         [f'<span class="{kind}">{kind}</span>', _cell(one, reads[0]), _cell(other, reads[1])]
         for kind, one, other in rows
@@ -62,23 +70,25 @@ def compare_screen(library: Library, parameters: Parameters) -> Screen:
 
 
 def _done(read: Read) -> list[_Done]:
-    failed: dict[str, bool] = {}
+    returned: dict[str, ToolReturned] = {}
     # Sub-agents that have a session of their own call their stream as it does.
     key = (read.conversation.id, read.conversation.stream)
     events: list[AnyEvent] = [event for event in read.events if key_of(event) == key]
     for event in events:
         if isinstance(event, ToolReturned):
-            result = event.result
-            is_failed = any(failure_of(one, result.native) is not None for one in result.outcomes)
-            failed.setdefault(result.call_id, is_failed)
-    return [_Done(event, failed) for event in events if isinstance(event, ToolCalled)][:_MOST]
+            returned.setdefault(event.result.call_id, event)
+    called = (event for event in events if isinstance(event, ToolCalled))
+    return [_Done(event, returned.get(event.call.id)) for event in islice(called, _MOST)]
 
 
-def _rows(first: list[_Done], second: list[_Done]) -> Iterator[tuple[str, _Done | None, _Done | None]]:
-    """What is the same stands in one row; in between, what only one has."""
+def _rows(
+    first: list[_Done], second: list[_Done], folder: str | None
+) -> Iterator[tuple[str, _Done | None, _Done | None]]:
+    """The same calls stand in one row, whatever came of them; in between, what only one has."""
     for tag, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         if tag == "equal":
-            yield from (("same", one, other) for one, other in zip(first[a:b], second[c:d], strict=True))
+            for left, right in zip(first[a:b], second[c:d], strict=True):
+                yield "same" if same_outcomes(left.result, right.result, folder) else "other result", left, right
             continue
         for place in range(max(b - a, d - c)):
             one = first[a + place] if a + place < b else None
