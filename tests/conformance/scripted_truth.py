@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.logs import sessions_of
+from dragoman.logs import Originals, sessions_of
 from dragoman.model import (
     AnyEvent,
     ModelSaid,
@@ -24,6 +24,7 @@ from dragoman.model import (
     TokensUsed,
     ToolCalled,
     ToolReturned,
+    Usage,
     UserSaid,
     operations as op,
     outcomes as out,
@@ -340,6 +341,8 @@ def compare_result(scripted: dict[str, Any], answered: Answered, truth: Truth, r
             compared.held["typed"] += 1
         for what, holds in claims(operation, outcome, truth):
             compared.fact(what, holds=holds, what=shown)
+        if isinstance(operation, op.SteerClient):
+            compared.fact("steering", holds=is_of_record(outcome, text), what=shown)
     if wanted is not None and wanted.kind.startswith("server") and not is_refused(outcomes):
         means = answered.called.call.operations
         named = re.search("[\"']toy[\"']", text) is not None
@@ -350,12 +353,18 @@ def compare_result(scripted: dict[str, Any], answered: Answered, truth: Truth, r
         for outcome in outcomes[:1]:
             if isinstance(outcome, out.Failure) and outcome.kind in ("unknown_tool", "denied", "invalid_arguments"):
                 compared.fact("refused", holds=bool(text) or result.native is None, what=shown)
-            elif not isinstance(answered.called.call.operations[0], op.SteerClient):  # whose results have no form
+            elif not isinstance(answered.called.call.operations[0], op.SteerClient):  # compared with its record above
                 compared.fact(wanted.kind, holds=wanted.holds(outcome, text), what=shown)
 
 
 def is_refused(outcomes: tuple[Outcome, ...]) -> bool:
     return any(isinstance(one, out.Failure) and one.kind == "unknown_tool" for one in outcomes)
+
+
+def is_of_record(outcome: Outcome, text: str) -> bool:
+    """Whether a result without a shared form says only what its record says: each line of each text stands there."""
+    values = {name: one for name, one in msgspec.to_builtins(outcome).items() if name not in ("type", "kind", "status")}
+    return all(line.strip() in text for one in texts_in(values) for line in unescaped(one).split("\n"))
 
 
 def is_picture(arguments: Any) -> bool:
@@ -557,36 +566,83 @@ def output_tokens(answer: dict[str, Any]) -> set[int]:
     return {20 + 10 * (calls + others), 20 + 10 * calls, 28, 20 + 10 * (calls + others) + 8, 20 + 10 * calls - 8, 20}
 
 
+COUNTS = {
+    # what is counted → the names that fields of it have, in any client's log
+    "written": r"\w*cache\w*(?:write|creation)\w*|write",
+    "cached": r"\w*cache\w*read\w*|\w*cached\w*|read",
+    "thought": r"\w*(?:reasoning|thought|thinking)\w*",
+    "output": r"\w*(?:output|completion|candidates|received)\w*|tokensOut",
+    "input": r"\w*(?:input|prompt|sent)\w*|tokensIn",
+}
+_COUNT = re.compile(r'"(\w+)" ?: ?(\d+)(?![\d.]*[e\d])|(?<![\d.,])(\d+) (sent|received)')
+
+
+def counts_in(record: str) -> dict[str, set[int]]:
+    """The counts of tokens in the bytes of a record, by what they count."""
+    found: dict[str, set[int]] = {kind: set() for kind in COUNTS}
+    for name, number, told, word in _COUNT.findall(record):
+        for kind, names in COUNTS.items():
+            if re.fullmatch(names, name or word, re.IGNORECASE):
+                found[kind].add(int(number or told))
+                break
+    return found
+
+
 def compare_tokens(session: Scripted, events: list[AnyEvent], raw: str, compared: Compared) -> None:
+    """Each count is one that the record tells, under a name that says so; and each that was sent is told.
+
+    The server counted the answers. Where the client logged another number (Claude Code 2.1.54 an output of 1), the
+    bytes of the record say so; a count that is in no record was not logged.
+    """
     answers = [answer for answer in session.answers if not answer.get("status")]
-    allowed = set().union(*(output_tokens(answer) for answer in answers)) if answers else set()
-    allowed |= {20, 30}
-    for event in events:
-        if not isinstance(event, TokensUsed):
-            continue
-        usage = event.usage
-        if usage.input_tokens is None or usage.output_tokens is None:
-            continue
-        cached, fresh, written = usage.cached_read_tokens or 0, usage.input_tokens, usage.cached_write_tokens or 0
-        # The server counts half of a prompt as cached, or 12 tokens as new and 200 as written to the cache. A client
-        # that counts a session alone gives the sum of its replies.
-        replies = written // 200 if written else len(answers) if usage.output_tokens > max(allowed) else 1
-        if f"{usage.output_tokens} received" in raw:  # aider writes down what it reckoned itself
-            compared.fact("reckoned tokens", holds=f"{fresh} sent" in raw.replace(",", ""), what=f"{usage}")
-            continue
-        holds = usage.output_tokens in allowed | {1} or (replies > 1 and usage.output_tokens % 10 == 0)
-        compared.fact("output tokens", holds=holds, what=f"{usage} {sorted(allowed)}")
-        holds = abs(cached - fresh) <= replies + 1 or (fresh, written) == (12 * replies, 200 * replies)
-        holds = holds or (written == 0 and fresh == 212 * replies)  # new and written ones, counted as one
-        told = any(answer.get("in") or answer.get("cached") for answer in session.answers)
-        if usage.cached_read_tokens is None and CACHED.search(raw) is None:
-            compared.not_logged["cached tokens"] += 1
-            continue
-        compared.fact("input tokens", holds=holds or told or fresh in (0, 12), what=f"{usage}")
+    used = [event for event in events if isinstance(event, TokensUsed) and event.source is not None]
+    beside = counts_in(raw)
+    with Originals() as originals:
+        for event in used:
+            told = counts_in(record_text(originals, event))
+            if not any(told.values()):
+                told = beside  # OpenHands and Mistral Vibe keep counts in files beside the records
+            for kind, count in wanted_counts(event.usage):
+                if count is not None:
+                    holds = count in derived(kind, told)
+                    compared.fact(f"{kind} tokens", holds=holds, what=f"{event.usage} of {told}")
+        replies = [event for event in events if isinstance(event, ModelSaid | ToolCalled | TokensUsed)]
+        logged = set[int]().union(*(counts_in(record_text(originals, event))["output"] for event in replies))
+    given = {event.usage.output_tokens for event in used}
+    for answer in answers:
+        possible = output_tokens(answer)
+        told_so = bool(possible & given)
+        is_logged = bool(possible & logged) and max(logged) not in given  # a session's total is told instead
+        compared.fact("tokens of an answer", holds=told_so or not is_logged, what=f"{sorted(possible)} not in {given}")
+        compared.not_logged["tokens of an answer"] += not told_so
 
 
-CACHED = re.compile(r'(?i)"\w*(?:cache\w*read|cached)\w*": ?[1-9]')
-"""A count of tokens that were read from a cache."""
+def record_text(originals: Originals, event: AnyEvent) -> str:
+    """The record that an event is from, with the escapes of JSON undone; of a database it is a row."""
+    original = None if event.source is None else originals.of(event.source)
+    if isinstance(original, dict):
+        cells = (f'"{name}": {one.decode() if isinstance(one, bytes) else one}' for name, one in original.items())
+        return unescaped("\n".join(cells))
+    return unescaped((original or b"").decode("utf-8", "replace"))
+
+
+def wanted_counts(usage: Usage) -> list[tuple[str, int | None]]:
+    return [
+        ("input", usage.input_tokens),
+        ("output", usage.output_tokens),
+        ("cached", usage.cached_read_tokens),
+        ("written", usage.cached_write_tokens),
+    ]
+
+
+def derived(kind: str, told: dict[str, set[int]]) -> set[int]:
+    """The numbers that a count may be: as told, or without what is counted apart."""
+    if kind == "input":
+        cached, written = told["cached"] | {0}, told["written"] | {0}
+        return {count - one - other for count in told["input"] for one in cached for other in written}
+    if kind == "output":
+        return {count + thought for count in told["output"] for thought in told["thought"] | {0}}
+    return told[kind]
 
 
 def spawned_threads(session: Scripted) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.logs import sessions_of
+from dragoman.logs import Originals, sessions_of
 from dragoman.model import (
     AnyEvent,
     ContextCompacted,
@@ -25,19 +25,9 @@ from dragoman.model import (
     ToolCalled,
     UserSaid,
 )
-from tests.conformance.scripted_sessions import Scripted, contains, sessions
+from tests.conformance.scripted_sessions import CLIENTS, LATER_CLIENTS, ROOTS, Scripted, contains, sessions
 
-CLIENTS = {
-    "claude-code": "claude_code",
-    "cline": "cline",
-    "codex": "codex",
-    "continue": "continue",
-    "copilot": "copilot",
-    "gemini-cli": "gemini_cli",
-    "opencode": "opencode",
-    "pi": "pi",
-    "qwen-code": "qwen_code",
-}
+ALL_CLIENTS = {**CLIENTS, **LATER_CLIENTS}
 SESSIONS = {
     (session.client, session.name): (session, format)
     for client, format in CLIENTS.items()
@@ -150,6 +140,36 @@ def test_nobody_hangs_under_a_call_that_did_not_spawn_them(client: str, name: st
             # An agent whose first request failed made no call, so no thread of the script is its own.
             assert any(is_of(child, *thread) for thread in threads.items()) or not calls_in(child)
             assert child.parent_call in {called.call.id for called in calls_in(parent)}
+
+
+def test_an_agent_without_a_call_is_one_that_no_call_spawned() -> None:
+    """By the bytes: no other record names it, and no call that names a thread is left without its agent.
+
+    Claude Code 2.0.55 and 2.0.76 warm two agents up by themselves, and Qwen Code 0.24.4 asks one to keep its memory.
+    """
+    alone = Counter[str]()
+    for client, format in ALL_CLIENTS.items():
+        for session in sessions(client, format, ROOTS):
+            events = session.events(format)
+            tree = list(everyone(sessions_of(events)))
+            tied = {child.parent_call for _, child in tree if child.parent_call is not None}
+            for parent, child in tree:
+                if parent is None or child.parent_call is not None:
+                    continue
+                alone[f"{session.client}/{session.name}"] += 1
+                own = {event.source for event in events if event.stream == child.stream}
+                others = {event.source for event in events if event.source is not None} - own
+                with Originals() as originals:
+                    told = [one for one in others if child.stream.encode() in (originals.of(one) or b"")]
+                assert told == []
+                spawns = [called for called in calls_in(parent) if "[[S:" in json.dumps(called.call.native.arguments)]
+                assert {called.call.id for called in spawns} <= tied
+    assert alone == {
+        "claude-code@2.0.76/tour": 2,
+        "claude-code@2.0.55/denied": 2,
+        "claude-code@2.0.55/tour": 2,
+        "qwen-code/resume": 1,
+    }
 
 
 def test_what_the_table_holds() -> None:

@@ -393,7 +393,7 @@ def test_what_exec_prints_is_a_session(tmp_path: Path) -> None:
         ChangesOutcome((Change("/p/a.py", "created"),)),
     ]
     (used,) = [event.usage for event in told if isinstance(event, TokensUsed)]
-    assert used == Usage(60, 40, 0, 9, 3)
+    assert used == Usage(60, 40, None, 9, 3)
     assert check_format(FORMATS["codex"], path) == []
 
 

@@ -23,7 +23,7 @@ from dragoman.model.json_text import read_json
 from dragoman.model.json_values import as_object, as_objects, as_text
 from dragoman.registry import APIS
 
-from .parts.codex_stream import KINDS as _PRINTED, Printed, is_early, is_printed
+from .parts.codex_stream import KINDS as _PRINTED, Printed, is_early, is_printed, usage_of
 
 CLIENT = "codex"
 _ENVELOPE = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -494,14 +494,7 @@ class _Reader(LinesReader):
         if not any(used.values()):
             yield self.normaliser.event(ev.ClientNoted, place, name=name)
             return
-        cached, written = used["cached_input_tokens"], used["cache_write_input_tokens"]
-        usage = conv.Usage(
-            input_tokens=used["input_tokens"] - cached - written,
-            cached_read_tokens=cached,
-            cached_write_tokens=written,
-            output_tokens=used["output_tokens"],
-            reasoning_tokens=used["reasoning_output_tokens"],
-        )
+        usage = usage_of(used, total)
         yield from self._settled()
         if self._has_spoken:
             self._has_spoken = False

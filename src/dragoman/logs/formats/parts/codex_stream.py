@@ -9,7 +9,7 @@ became, and their tokens are each request's own.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -156,7 +156,7 @@ class Printed(Storable):
             yield from self._tokens(as_object(message["info"].get("total_token_usage")), place, normaliser)
         elif "input_tokens" in message:
             used = {key: as_integer(message.get(key)) or 0 for key in _COUNTERS}
-            yield normaliser.event(ev.TokensUsed, place, usage=_usage(used))
+            yield normaliser.event(ev.TokensUsed, place, usage=usage_of(used, message))
 
     def _failed(self, message: str | None, place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
         """An error, which a turn that failed by it tells once more."""
@@ -250,7 +250,7 @@ class Printed(Storable):
         self._counted[place.session] = now
         if not any(used.values()):
             return
-        yield normaliser.event(ev.TokensUsed, place, usage=_usage(used))
+        yield normaliser.event(ev.TokensUsed, place, usage=usage_of(used, usage))
 
 
 def _earlier(file: Path, thread: str | None, now: dict[str, int]) -> dict[str, int]:
@@ -282,14 +282,19 @@ def _head(path: Path) -> bytes:
         return file.read(4096)
 
 
-def _usage(used: dict[str, int]) -> conv.Usage:
+def usage_of(used: Mapping[str, int], told: Mapping[str, Any]) -> conv.Usage:
+    """What was used, of the counters that are told: those up to 0.142 do not say what was written to the cache."""
+
+    def count(name: str) -> int | None:
+        return used[name] if name in told else None
+
     cached, written = used["cached_input_tokens"], used["cache_write_input_tokens"]
     return conv.Usage(
-        input_tokens=used["input_tokens"] - cached - written,
-        cached_read_tokens=cached,
-        cached_write_tokens=written,
-        output_tokens=used["output_tokens"],
-        reasoning_tokens=used["reasoning_output_tokens"],
+        input_tokens=used["input_tokens"] - cached - written if "input_tokens" in told else None,
+        cached_read_tokens=count("cached_input_tokens"),
+        cached_write_tokens=count("cache_write_input_tokens"),
+        output_tokens=count("output_tokens"),
+        reasoning_tokens=count("reasoning_output_tokens"),
     )
 
 
