@@ -330,3 +330,25 @@ def test_a_vocabulary_without_rules_of_its_own_looks_for_the_text_as_it_is_writt
 def test_an_old_text_that_only_an_empty_line_is_like_is_refused() -> None:
     """As Qwen Code 0.24.4 does; it once ended in an IndexError."""
     assert edited(DIALECTS["qwen_code"], "a\n\nb\n", " ", "c") is REFUSED
+
+
+@pytest.mark.parametrize(
+    "file, lines, expected",
+    [
+        ("a\x85\nb\n", "@@\n-a\n+x", "x\nb\n"),
+        ("a\x1c\nb\n", "@@\n-a\n+x", REFUSED),
+        ("\ufeffa\nb\n", "@@\n-a\n+x", REFUSED),
+        ("a\nb\n", "@@ a\x1c\n-b\n+x", REFUSED),
+        ("a\nb\n", "@@ a\u3000\n-b\n+x", "a\nx\n"),
+    ],
+)
+def test_codex_overlooks_the_white_space_of_unicode_in_patches(file: str, lines: str, expected: str | None) -> None:
+    """As 0.166.0 does: not the separators of ASCII, which Python takes for white space too."""
+    native = NativeCall("1", "apply_patch", f"*** Begin Patch\n*** Update File: f\n{lines}\n*** End Patch")
+    workspace, dialect = MemoryWorkspace({"f": file.encode()}), DIALECTS["codex"].at("0.166.0")
+    try:
+        workspace.apply(dialect.read_call(native).operations, rules=dialect.edit_rules(native))
+    except ToolError:
+        assert expected is REFUSED
+    else:
+        assert workspace.read("f").decode() == expected

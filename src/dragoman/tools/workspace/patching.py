@@ -17,7 +17,7 @@ from dragoman.model.line_pairs import kept_lines
 from dragoman.model.operations import Edit
 
 from .file_lines import reindented
-from .folding import TYPOGRAPHY, WIDE_BLANKS, distance, folded_text
+from .folding import TYPOGRAPHY, WIDE_BLANKS, distance, folded_text, strip
 from .text import binary, decode, encode, encoded, printable, with_mark
 
 _WHITE_SPACE: Final = " \t\n\v\f\r\u0085" + WIDE_BLANKS
@@ -125,7 +125,7 @@ class _Task:
         self.lines, self.edit, self.path, self.where, self.rules = lines, edit, path, where, rules
         self.anchors: Sequence[str] = edit.anchors if rules.anchors == "as_written" else trimmed_anchors(edit)
         if rules.anchors == "trimmed_both":
-            self.anchors = [anchor.strip() for anchor in self.anchors]
+            self.anchors = [strip(anchor) for anchor in self.anchors]
 
     def changes(self, cursor: int) -> tuple[list[_Change], int]:
         """Where it goes, looked for from line `cursor` (from 0) on, and where the next one is looked for."""
@@ -171,7 +171,7 @@ class _Task:
             return _found(self.lines, [anchor], cursor, self.rules)
         # Cline looks for the first line that is the anchor, trimmed or not (3.0.65).
         strict, loose = self.rules.passes[0], self.rules.passes[-1]
-        wanted = folded_text(anchor.strip(), strict)
+        wanted = folded_text(strip(anchor), strict)
         rest = enumerate(self.lines[cursor:], cursor)
         return next((at for at, one in rest if wanted in (folded_text(one, strict), folded_text(one, loose))), None)
 
@@ -260,7 +260,7 @@ def _equal_beginning(one: str, other: str) -> int:
 
 def trimmed_anchors(edit: Edit) -> Sequence[str]:
     """The anchors of an edit without the blanks at their ends, and without those that are nothing else."""
-    return [trimmed for anchor in edit.anchors if (trimmed := anchor.rstrip())]
+    return [trimmed for anchor in edit.anchors if (trimmed := anchor.rstrip(_WHITE_SPACE))]
 
 
 def whole_lines(text: str) -> list[str]:
