@@ -40,7 +40,17 @@ def run(command: str, *rules: Approval, **fields: Any) -> str:
 STATUS = Approval("allow", command="git status*")
 
 
-@pytest.mark.parametrize("command", ["git status", "git status -s", "git status 'a;b'", 'git status "x && y"'])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git status",
+        "git status -s",
+        "git status 'a;b'",
+        'git status "x && y"',
+        "git status 2>&1",
+        "git status >/dev/null",
+    ],
+)
 def test_an_allow_covers_a_line_that_is_one_such_command(command: str) -> None:
     assert run(command, STATUS) == "allow"
 
@@ -62,7 +72,7 @@ def test_an_allow_covers_a_line_that_is_one_such_command(command: str) -> None:
         "git status > file",
         "git status >> file",
         "git status < file",
-        "git status 2>&1",
+        "git status 2>&1 > file",
         "git status <(rm x)",
         "git status \\\n; rm x",
         "git status {a,b}",

@@ -447,6 +447,27 @@ def test_ordinary_lines_pass(rules: Rules, tmp_path: Path) -> None:
     assert stopped == {}
 
 
+def test_a_command_that_a_rule_allows_may_be_given_to_filters_that_reach_nothing(folder: Path, rules: Rules) -> None:
+    """`make *` is allowed by name: its output may be read, and nothing else may be done with it."""
+    (folder / "a.py").write_text("x\n")
+    verdicts = {
+        "make test 2>&1 | tail -n 5": "allow",
+        "make test > /dev/null 2>&1": "allow",
+        "make test 2>&1 | grep -i error | wc -l": "allow",
+        "make test; echo $?": "allow",
+        "cd src && make test 2>&1 | tail": "pass",
+        "make test 2>&1 | tail a.py": "ask",
+        "make test; cat a.py": "ask",
+        "make test 2>&1 > out": "ask",
+        "make test | sh": "ask",
+        "python x.py; make test": "ask",
+        "make test 2>&1 | tail .env": "deny",
+        "make test 2>&1 | grep -f .env": "deny",
+    }
+    found = {line: asked(payload_of("claude_code", folder, line), rules).decision.verdict for line in verdicts}
+    assert found == verdicts
+
+
 @pytest.mark.slow
 def test_plain_calls_are_those_that_the_vocabularies_make_plain() -> None:
     assert plain_calls.written() == plain_calls.FILE.read_text()

@@ -1,9 +1,10 @@
 """Command lines as rules see them: the simple commands in a line, and whether they are all there is to it.
 
 Rules: reading takes time linear in the line, and errs to the strict side. A line is `plain` only when it consists of
-simple commands and nothing else the shell would act on: no substitution, redirection, grouping, keyword, assignment,
-background job, comment or escape. What a rule that forbids is matched against is the opposite: everything in the line
-that looks like a command, also inside of what is not understood.
+simple commands and nothing else the shell would act on: no substitution, grouping, keyword, assignment, background
+job, comment or escape, and no redirection but those that reach nothing (`2>&1`, `> /dev/null`). What a rule that
+forbids is matched against is the opposite: everything in the line that looks like a command, also inside of what is
+not understood.
 
 This is no shell. A line can still run something that is nowhere in it (a variable, a script, an alias): rules on
 commands are for people and models that cooperate, and a sandbox for the rest.
@@ -63,9 +64,14 @@ _SEPARATORS: Final = ("&&", "||", ";", "|", "\n")
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 \t_-+=.,:/@%^~*?[]'\"")
 
 
+_IDLE: Final = re.compile(r"(?:[0-9]?>&[0-9]|[0-9]?>>? ?/dev/null|0?< ?/dev/null)(?=[\s;|&]|\Z)")
+"""Redirections that reach nothing: of one descriptor to another, and to the file that holds nothing."""
+
+
 def _split(line: str) -> tuple[list[str], bool]:
     """The simple commands of a line, and whether there is nothing else in it."""
     commands: list[str] = []
+    pieces: list[str] = []
     plain = True
     start = place = 0
     while place < len(line):
@@ -73,24 +79,33 @@ def _split(line: str) -> tuple[list[str], bool]:
         if character in "'\"":
             end = line.find(character, place + 1)
             inside = line[place + 1 : end]
-            if end < 0 or (character == '"' and any(one in inside for one in "$`\\!")):
+            if end < 0 or (character == '"' and any(one in inside.replace("$?", "") for one in "$`\\!")):
                 plain = False
             if end < 0:
                 break
             place = end + 1
             continue
+        idle = _IDLE.match(line, place) if place == start or line[place - 1].isspace() else None
+        if idle is not None:
+            pieces.append(line[start:place])
+            place = start = idle.end()
+            continue
         separator = next((one for one in _SEPARATORS if line.startswith(one, place)), None)
         if separator is not None:
             if separator == "|" and line.startswith("|&", place):
                 plain = False
-            commands.append(line[start:place].strip())
+            commands.append("".join([*pieces, line[start:place]]).strip())
+            pieces = []
             place += len(separator)
             start = place
+            continue
+        if line.startswith("$?", place):  # a number
+            place += 2
             continue
         if character not in _PLAIN and not (character.isalnum() and character.isprintable()):
             plain = False
         place += 1
-    commands.append(line[start:].strip())
+    commands.append("".join([*pieces, line[start:]]).strip())
     # An empty command is a mistake, or the end of the line.
     whole = [command for command in commands if command]
     if any(not command for command in commands[:-1]):

@@ -100,6 +100,8 @@ def _matched(pattern: str) -> list[str] | None:
         found = there
         if len(found) > _MOST_FILES:
             return None
+    if pattern.endswith("/"):
+        found = [path for path in found if os.path.isdir(path)]
     return [*found, pattern.replace(STAR, "*").replace(ONE, "?")]
 
 

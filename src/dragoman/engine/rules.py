@@ -11,7 +11,7 @@ file or an address that the line may reach (`shell_reach`). A rule that allows f
 every command of the line, and nothing beside them.
 
 5. A command line of which nobody can tell what it does has at least the verdict `ToolPolicy.unknown_commands`, unless
-   a rule with a `command` allows it.
+   a rule with a `command` allows it, or allows those commands while the others reach nothing (`make test | tail`).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _verdict(case: Case, policy: ToolPolicy) -> Judged:
     if STRICTNESS[policy.unknown_commands] <= STRICTNESS[judged[0]]:
         return judged
     unclear = case.unclear(rules)
-    if unclear is None or all(_allowed_by_command(part, rules) for part in parts):
+    if unclear is None or _allowed_or_idle(case, parts, rules):
         return judged
     return policy.unknown_commands, f"{UNKNOWN_RULE}: {unclear}"
 
@@ -115,6 +115,23 @@ def _verdict(case: Case, policy: ToolPolicy) -> Judged:
 def _allowed_by_command(part: Case, rules: tuple[Approval, ...]) -> bool:
     """Whether a rule names this very command and allows it, whatever it does."""
     return any(rule.verdict == "allow" and rule.command is not None and part.fits(rule) for rule in rules)
+
+
+def _allowed_or_idle(case: Case, parts: list[Case], rules: tuple[Approval, ...]) -> bool:
+    """Whether rules allow by name the commands of a line of which nobody can tell what they do.
+
+    What comes before the first of them must be clear by itself. What comes after it may only read what it is given
+    (`make test 2>&1 | tail`): a path may lead elsewhere by then.
+    """
+    allowed = [_allowed_by_command(part, rules) for part in parts]
+    if all(allowed):
+        return True
+    if True not in allowed:
+        return False
+    first = allowed.index(True)
+    after = [part for part, is_allowed in zip(parts[first:], allowed[first:], strict=True) if not is_allowed]
+    before = case.only(parts[:first]) if first else None
+    return (before is None or before.unclear(rules) is None) and all(part.is_idle() for part in after)
 
 
 def _on_part(part: Case, policy: ToolPolicy) -> Judged:
@@ -243,6 +260,17 @@ class Case:
             return [self]
         facts = (self.operation, self.tool, self._workspace, self._agent)
         return [Case(*facts, paths=self._given_paths, part=(command, lines[0])) for command in lines[0].commands]
+
+    def only(self, parts: Sequence[Case]) -> Case:
+        """The case of a line with some of its commands alone, each of which may have failed."""
+        line = "; ".join(part._part[0] for part in parts if part._part is not None)
+        operation = msgspec.structs.replace(self.operation, command=line)
+        return Case(operation, self.tool, self._workspace, self._agent, paths=self._given_paths)
+
+    def is_idle(self) -> bool:
+        """Whether one command of a line reaches nothing but what it is given by the command before."""
+        reach = self.only([self])._reach if self._part is not None else None
+        return reach is not None and not reach.effects and not reach.unknown
 
     def fits(self, rule: Approval) -> bool:
         """Whether a rule is about this."""

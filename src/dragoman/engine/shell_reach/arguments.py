@@ -48,8 +48,12 @@ class Names(NamedTuple):
     known: str | None = None
     """The options it may have, if not every option is harmless: letters, then long names, with spaces between them."""
 
+    valued: str = ""
+    """Letters of options whose value is no file, in the same word or in the next."""
+
     def __call__(self, walk: Notes, words: list[str], state: State, given: str | None) -> None:
         rest, operands = _until_dashes(words[1:])
+        rest = _without_values(rest, self.valued) if self.valued else rest
         for word in rest:
             if any(word.startswith(one) or (re.match("-[^-]$", one) and _may_be(word, one)) for one in self.lists):
                 unknown(walk, words, state, given)
@@ -76,6 +80,18 @@ def _until_dashes(words: list[str]) -> tuple[list[str], list[str]]:
         return words, []
     place = words.index("--")
     return words[:place], words[place + 1 :]
+
+
+def _without_values(words: list[str], letters: str) -> list[str]:
+    """The words without options that have a value, and without their values."""
+    found, rest = list[str](), list(words)
+    while rest:
+        word = rest.pop(0)
+        if len(word) < 2 or word[0] != "-" or word[1] not in letters:
+            found.append(word)
+        elif len(word) == 2:
+            del rest[:1]
+    return found
 
 
 def _has(word: str, option: str) -> bool:

@@ -572,11 +572,14 @@ _PROGRAMS: Final[dict[str, Handler]] = {
     ),
     **dict.fromkeys(
         _w(
-            "cat head nl tac rev cut paste fold fmt expand unexpand column comm cmp base64 base32 od hexdump tail "
-            "stat readlink realpath tr join numfmt"
+            "cat nl tac rev paste fold fmt expand unexpand column comm cmp base64 base32 od hexdump stat readlink "
+            "realpath join numfmt"
         ),
         _READS,
     ),
+    **dict.fromkeys(("head", "tail"), Names(("read",), valued="nc")),
+    "cut": Names(("read",), valued="bcdf"),
+    "tr": nothing,
     "[[": nothing,
     "test": _test,
     "[": _test,

@@ -57,6 +57,13 @@ def _is_here(operands: list[str], options: list[tuple[str, str]], *, known: bool
     return len(operands) < (1 if without_pattern else 2)
 
 
+def _files(operands: list[str], options: list[tuple[str, str]]) -> list[str]:
+    """The files that `grep` reads: its operands without the pattern, and those that options name."""
+    named = [value for name, value in options if name in ("f", "file", "exclude-from")]
+    has_pattern = any(name in ("e", "f", "regexp", "file") for name, _ in options)
+    return [*named, *(operands if has_pattern else operands[1:])]
+
+
 def grep(walk: Notes, words: list[str], state: State, given: str | None) -> None:
     recursive = any(
         re.match(r"-[a-zA-Z]*[rRd]", word) or word.startswith(("--rec", "--deref", "--dir", *MARKS))
@@ -68,9 +75,8 @@ def grep(walk: Notes, words: list[str], state: State, given: str | None) -> None
     others = any(name.startswith("exclude") and name != "exclude-dir" for name, _ in options)
     only = _only(included) if known and not others else ()
     follows = not known or any(name in ("R", "d", "dereference-recursive", "directories") for name, _ in options)
-    for word in words[1:]:
-        for name in names_in(word):
-            walk.touch("read", name, state, tree=recursive, only=only, follows=follows)
+    for name in _files(operands, options) if known else [name for word in words[1:] for name in names_in(word)]:
+        walk.touch("read", name, state, tree=recursive, only=only, follows=follows)
     if recursive and _is_here(operands, options, known=known):
         walk.touch("read", ".", state, tree=True, only=only, follows=follows)
 

@@ -6,6 +6,7 @@ of bash what models use. Reading takes time linear in the line.
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 from .text_patterns import MARKS
@@ -89,6 +90,8 @@ _SPACE: Final = " \t"
 _ENDS_WORD: Final = " \t\n;&|<>()"
 _OPERATORS: Final = ("&&", "||", ";;", "|&", ";", "&", "|", "\n", "(", ")")
 _REDIRECTS: Final = ("<<<", "&>>", "<<-", "<<", ">>", ">|", "&>", "<>", ">&", "<&", ">", "<")
+_AFTER_BOTH: Final = re.compile(r"[\n;|&()#]|[0-9]*[<>]|\Z")
+"""What may follow `&> FILE` to mean the same in every shell."""
 _RESERVED: Final = frozenset(
     (
         "if",
@@ -474,6 +477,11 @@ class _Reader:
             self.heredocs.append((plain, quoted, operator == "<<-", into, number))
         else:
             into.append(Redirect(operator, self.word(), number))
+        if operator.startswith("&"):
+            self._skip()
+            if not _AFTER_BOTH.match(self.text, self.place):
+                # To dash it is `&`, and a redirection of the command that these words are.
+                raise Unreadable(f"words follow {operator}, which other shells run as a command")
         return True
 
     def _simple(self) -> Node:
@@ -669,6 +677,9 @@ class _Reader:
         self.place = end + 1
         if inside and inside[0] in _NAME_START and set(inside) <= _NAME:
             return Variable(inside, quoted)
+        if inside[:1] == "!" and len(inside) > 1:
+            # bash 5.2 runs what is in the brackets of `x='a[$(…)]'; echo ${!x}`.
+            raise Unreadable("it has ${!…}, which is another variable")
         name = inside.lstrip("!#")
         length = 0
         while length < len(name) and name[length] in _NAME:
