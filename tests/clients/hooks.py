@@ -79,17 +79,18 @@ OPTIONS: dict[str, Callable[[str], Sequence[str]]] = {
     "cline": lambda prompt: (
         *("--json", "--auto-approve", "true", "-P", "openai-compatible", "-m", "claude-sonnet-4-5", prompt),
     ),
+    "goose": lambda prompt: ("run", "--no-session", "--no-profile", "--with-builtin", "developer", "-t", prompt),
     "droid": lambda prompt: ("exec", "--model", "custom:here-0", "--skip-permissions-unsafe", prompt),
 }
-ENFORCING = ("claude_code", "codex", "gemini_cli", "qwen_code", "copilot", "opencode", "pi", "droid", "cline")
+ENFORCING = ("claude_code", "codex", "gemini_cli", "qwen_code", "copilot", "opencode", "pi", "droid", "cline", "goose")
 """Clients that are run here."""
 NOT_RUN = {
     "cursor": "from its documentation, not run",
-    "goose": "1.34.0 calls its hooks and runs the call whatever they say; later versions from their source, not run",
     "continue": "calls no hooks (1.5.47)",
 }
 WITH_SUB_AGENTS = frozenset(("claude_code", "codex", "gemini_cli", "qwen_code", "copilot", "opencode", "cline"))
-"""Clients in which a scripted model can start a sub-agent: pi has none, and droid's needs its maker's server."""
+"""Clients in which a scripted model can start a sub-agent: pi has none, droid's needs its maker's server, and
+those of Goose 1.52.0 call no hooks."""
 ENDED_BY_DENIAL = frozenset(("cline",))
 """Clients whose whole run ends with a denial: each forbidden call is a run of its own there."""
 _LAST = {"cline": b'"type":"run_result"'}
@@ -105,6 +106,10 @@ def setup_of(client: str, port: int) -> Setup:
         models = [{**about, "apiKey": "none", "provider": "anthropic"}]
         settings = {"customModels": models, "enableTelemetry": False, "cloudSessionSync": False}
         return Setup({"FACTORY_API_KEY": "fk-none"}, {".factory/settings.json": settings})
+    if client == "goose":
+        reached = {"GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "gpt-4o", "OPENAI_HOST": f"http://127.0.0.1:{port}"}
+        quiet = {"GOOSE_MODE": "auto", "GOOSE_DISABLE_KEYRING": "1", "GOOSE_DISABLE_SESSION_NAMING": "true"}
+        return Setup({**reached, **quiet, "OPENAI_API_KEY": "none", "GOOSE_TELEMETRY_ENABLED": "false"})
     setup = CLIENTS[client].setup(port)
     if client == "gemini_cli":
         name = ".gemini/settings.json"
@@ -261,7 +266,8 @@ _MARK = "Not allowed by dragoman"
 _AFTER = "it ran before it could be stopped"
 _SECRET = "heliotrope"
 _REFUSED = re.compile(
-    r"No such tool available|Path not in workspace|unsupported call|is not available|Tool \w+ not found"
+    r"No such tool available|Path not in workspace|unsupported call|is not available|Tool \w+ not found|"
+    r"was not advertised"
 )
 """What clients say that refuse a call themselves, before any hook is asked: such a call is not counted."""
 

@@ -30,7 +30,7 @@ VERSIONS = {
     "continue": "1.5.47",
     "cline": "3.0.65",
 }
-HOOKED = {"droid": "0.215.0"}
+HOOKED = {"droid": "0.215.0", "goose": "1.52.0"}
 """Clients of which only the hooks are tried."""
 EARLIER = {"codex_in_lf": "0.128.0"}
 """Versions before, of which only one thing is tried: the last Codex that writes changed lines with LF."""
@@ -51,6 +51,7 @@ _PACKAGES = {
     "continue": ("@continuedev/cli@{version}", ".bin/cn"),
     "cline": ("@cline/cli-linux-{arch}@{version}", "bin/cline"),
     "droid": ("@factory/cli-linux-{arch}@{version}", "bin/droid"),
+    "goose": ("@aaif/goose-binary-linux-{arch}@{version}", "bin/goose"),
     "node": ("node-linux-{arch}@{version}", "bin/node"),
 }
 _PROCESSORS = {"x64": "x86_64", "arm64": "aarch64"}

@@ -36,7 +36,7 @@ def client_of(payload: Mapping[str, Any]) -> str | None:
     """The client that a payload is from, by its fields; `None` when they do not tell.
 
     Seen with Claude Code 2.1.325, Codex 0.166.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, Copilot CLI 1.0.102, droid
-    0.215.0, Cline CLI 3.0.65 and Goose 1.34.0; Cursor from its documentation.
+    0.215.0, Cline CLI 3.0.65, Goose 1.34.0 and 1.52.0; Cursor from its documentation.
     """
     has = payload.__contains__
     event, mode = payload.get("hook_event_name"), payload.get("permission_mode")

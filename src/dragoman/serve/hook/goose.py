@@ -1,4 +1,4 @@
-"""Goose's hooks. 1.34.0 runs a call whatever a hook says; later versions take a denial."""
+"""Goose's hooks. 1.34.0 runs a call whatever a hook says; 1.52.0 takes a denial, and its sub-agents call no hooks."""
 
 from __future__ import annotations
 

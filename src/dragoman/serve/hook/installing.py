@@ -209,7 +209,8 @@ def targets_of(client: str, root: Path | None, *, outcomes: bool = False) -> tup
 ADVICE: Final = {
     "codex": "Codex skips a hook that you have not confirmed, without a word: start it, type /hooks, and trust this "
     "line. Every change of the line needs that again.",
-    "goose": "Goose 1.34.0 runs a call whatever its hooks say; newer versions take a denial.",
+    "goose": "Goose 1.34.0 runs a call whatever its hooks say. Newer versions take a denial, but the calls of their "
+    "sub-agents are not asked about (1.52.0).",
     "cline": "In Cline a denial ends the whole run.",
     "gemini_cli": "Where a rule asks, Gemini CLI is given a denial: without a dialog it would wait for ever.",
 }
