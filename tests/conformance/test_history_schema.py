@@ -18,16 +18,12 @@ FILES = [
     for one in log_files(session / "home")
 ]
 
-# Qwen Code was stopped before it could refuse a name that was made up.
-MADE_UP = [("qwen_code", "new_tool", "no_such_tool")]
 
-
-def test_only_names_that_scripts_made_up_are_drift() -> None:
+def test_no_name_that_a_script_made_up_is_drift() -> None:
+    """A client refuses a name that it does not know, or was stopped before it could: neither is a new tool of it."""
     report = check_drift(FILES)
-    assert sorted((one.client, one.kind, one.what) for one in report.drifts) == MADE_UP
+    assert sorted((one.client, one.kind, one.what) for one in report.drifts) == []
     assert report.calls > 1300
-    assert set(report.tools) == {"qwen_code"}
-    assert "no_such_tool" in report.skeleton()
 
 
 def test_every_scripted_tool_a_client_logged_has_a_shape_and_all_shapes_are_schemas() -> None:
