@@ -85,14 +85,28 @@ def test_a_stream_that_fails_anywhere_is_read_as_an_error(api: str, reply: Reply
 
 
 @pytest.mark.parametrize("api", ALL)
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 429, 500, 503, 529, None])
-def test_an_error_is_read_as_the_error_it_was(api: str, status: int | None) -> None:
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 429, 500, 503, 529])
+def test_an_error_is_read_as_the_error_it_was(api: str, status: int) -> None:
     error = EngineError("it did not work", status=status, code="some_code", retryable=status in (429, 500, 503, 529))
     sent, body = APIS[api].server().error(error)
     again = APIS[api].error(sent, {}, msgspec.json.encode(body))
     assert again.message == "it did not work"
-    assert again.retryable == (error.retryable or status is None)
-    assert sent == {None: 502, 529: 529 if api == "anthropic_messages" else 503}.get(status, status)
+    assert again.retryable == error.retryable
+    assert sent == {529: 529 if api == "anthropic_messages" else 503}.get(status, status)
+
+
+@pytest.mark.parametrize("api", ALL)
+@pytest.mark.parametrize(
+    "code, retryable, expected", [("some_code", False, 400), ("some_code", True, 502), (None, False, 502)]
+)
+def test_an_error_without_a_status_says_whether_to_try_again(
+    api: str, code: str | None, retryable: bool, expected: int
+) -> None:
+    """An error in a stream has a code and no status; one without either is a provider that could not be reached."""
+    error = EngineError("it did not work", code=code, retryable=retryable)
+    sent, body = APIS[api].server().error(error)
+    again = APIS[api].error(sent, {}, msgspec.json.encode(body))
+    assert (sent, again.message, again.retryable) == (expected, "it did not work", expected == 502)
 
 
 @pytest.mark.parametrize("api", ALL)

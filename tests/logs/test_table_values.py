@@ -22,7 +22,7 @@ from dragoman.model import CommandOutcome, NativeResult, Outcome, Result, Source
 def test_how_long_a_call_took(outcomes: tuple[Outcome, ...], told: float | None, expected: float | None) -> None:
     result = Result("c", outcomes, duration=told, native=NativeResult("c", ""))
     event = ToolReturned(id="1", client="x", result=result, source=Source("f", 0, 1))
-    assert tables._duration(event) == expected
+    assert tables.logged_duration(event) == expected
 
 
 def _nested(value: Any, levels: int, *, as_list: bool) -> Any:

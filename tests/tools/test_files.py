@@ -199,10 +199,7 @@ def test_what_cannot_be_read_is_told_why(kind: str, path: str, kind_of_failure: 
 
 def test_pages_are_for_documents() -> None:
     workspace = MemoryWorkspace({"f": "text"})
-    assert (
-        "no document with pages"
-        in failure(lambda: run(files.read_file, op.ReadFile("f", pages="1-2"), workspace)).message
-    )
+    assert "has no pages" in failure(lambda: run(files.read_file, op.ReadFile("f", pages="1-2"), workspace)).message
 
 
 def test_a_notebook_and_an_svg_are_read_as_the_text_they_are() -> None:

@@ -303,7 +303,7 @@ def test_a_file_that_was_read_and_then_deleted_is_stale_once(root: Path, workspa
     (root / "f").unlink()
     error = failure(lambda: workspace.apply([op.WriteFile("f", "mine")]))
     assert (error.kind, error.details) == ("failed", {"reason": "stale", "path": "f"})
-    assert "deleted by somebody else" in error.message
+    assert "deleted by something else" in error.message
     assert tree(root) == {}
     workspace.apply([op.WriteFile("f", "mine")])
     assert files(workspace) == {"f": b"mine"}
