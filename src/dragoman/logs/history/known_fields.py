@@ -1,8 +1,8 @@
 """What is known of the fields in each client's logs, learnt from captured sessions, and how a log differs from it.
 
-The knowledge of a client is one file in `known/`: names of fields and kinds of values, never a value. `dragoman schema
-extract --known FOLDER` writes these files again. Rules: a name seen in any version is known; a name that was there each
-time in a version must be there in that version; what was seen too rarely to say is not told.
+The knowledge of a client is one file in `known/`: names of fields and kinds of values, never a value. `make known`
+writes these files again. Rules: a name seen in any version is known; a name that was there each time in a version must
+be there in that version; what was seen too rarely to say is not told.
 """
 
 from __future__ import annotations
