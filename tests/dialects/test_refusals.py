@@ -149,23 +149,50 @@ def test_qwen_code_shows_four_lines_around_all_changes() -> None:
     )
 
 
+def patched(version: str, text: str, file: str) -> str | None:
+    """The file after a patch in Codex's words, `None` where it is refused."""
+    dialect = DIALECTS["codex"].at(version)
+    native = NativeCall("1", "apply_patch", text)
+    call = dialect.read_call(native)
+    if call.failure is not None:
+        return None
+    workspace = MemoryWorkspace({"f": file})
+    try:
+        workspace.apply(call.operations, rules=dialect.edit_rules(native))
+    except ToolError:
+        return None
+    return workspace.read("f").decode()
+
+
 def test_codex_up_to_0_128_takes_an_empty_last_line_for_the_end_of_the_file() -> None:
     patch = "*** Begin Patch\n*** Update File: f\n@@\n-a\n+A\n*** End Patch"
     blank = "*** Begin Patch\n*** Update File: f\n@@ \n-a\n+A\n*** End Patch"
-
-    def patched(version: str, text: str, file: str) -> str | None:
-        dialect = DIALECTS["codex"].at(version)
-        native = NativeCall("1", "apply_patch", text)
-        workspace = MemoryWorkspace({"f": file})
-        try:
-            workspace.apply(dialect.read_call(native).operations, rules=dialect.edit_rules(native))
-        except ToolError:
-            return None
-        return workspace.read("f").decode()
-
     assert patched("0.128.0", patch, "a\nb\n\n") == "A\nb\n"
     assert patched("0.166.0", patch, "a\nb\n\n") == "A\nb\n\n"
     # An anchor without text is a line to be found there, and none today.
     assert patched("0.128.0", blank, "a\nb\n") is None
     assert patched("0.128.0", blank, "\na\nb\n") == "\nA\nb\n"
     assert patched("0.166.0", blank, "a\nb\n") == "A\nb\n"
+
+
+@pytest.mark.parametrize(
+    "said, file, earlier, now",
+    [
+        ("", "\n", None, "\n"),
+        (" ", "\n", None, "\n"),
+        ("\n ", "a\n\n\n", None, "a\n\n\n"),
+        (" \n*** End of File", "\n", None, "\n"),
+        ("*** End of File\n+x", "a\n", None, "a\nx\n"),
+        ("\n*** End of File\n@@\n+x", "a\n\n", None, "a\n\nx\n"),
+        ("\n*** End of File\n+x", "a\n", None, None),
+        ("\n@@\n ", "\n", "", "\n"),
+        ("\n@@\n-a", "a\n\nb\n", "\nb\n", None),
+    ],
+)
+def test_what_one_version_of_codex_refuses_is_not_read_as_another_does(
+    said: str, file: str, earlier: str | None, now: str | None
+) -> None:
+    # Each row was run through 0.128.0 and 0.166.0, called as `apply_patch`.
+    patch = f"*** Begin Patch\n*** Update File: f\n{said}\n*** End Patch"
+    assert patched("0.128.0", patch, file) == earlier
+    assert patched("0.166.0", patch, file) == now

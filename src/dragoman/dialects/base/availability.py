@@ -117,6 +117,22 @@ def last_before(captured: Sequence[str], version: str | None) -> str | None:
     return earlier[-1] if earlier else captured[0]
 
 
+def read_at(spellings: Sequence[AnySpelling], version: str | None) -> list[AnySpelling]:
+    """The spellings of a name as a version reads calls: its own first, then those of other versions.
+
+    Where its own has the same parameters as one that it was made from, or that was made from it, it alone is asked:
+    what this version refuses, the other one would read with its meaning.
+    """
+    own = [one for one in spellings if within(one.since, one.until, version)]
+    others = [one for one in spellings if one not in own and not any(_reads_the_same(one, other) for other in own)]
+    return [*own, *others]
+
+
+def _reads_the_same(one: AnySpelling, other: AnySpelling) -> bool:
+    derived = issubclass(one, other) or issubclass(other, one)
+    return derived and one.__struct_encode_fields__ == other.__struct_encode_fields__
+
+
 def for_family(families: tuple[str, ...] | None, family: str | None) -> bool:
     """Whether a model family is among these; a glob with "!" before it leaves some out."""
     if families is None or family is None:

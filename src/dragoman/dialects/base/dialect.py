@@ -29,6 +29,7 @@ from .availability import (
     last_before,
     overlap,
     qualified,
+    read_at,
     run_by,
 )
 from .default_words import PLAIN_FAILURES, tell_all, understand
@@ -750,9 +751,6 @@ class Dialect:
                 problems.append(f"{row.id!r} is run by the {row.executed_by}, and no spelling of it is")
         return problems
 
-    def _strange(self, spelling: AnySpelling) -> bool:
-        return not within(spelling.since, spelling.until, self._at)
-
     def _index(self) -> None:
         by_name: dict[str, list[AnySpelling]] = {}
         by_operation: dict[type[op.Operation], list[AnySpelling]] = {}
@@ -783,7 +781,7 @@ class Dialect:
         if problems:
             raise DefinitionError(f"dialect {self.name!r}", problems)
         if self.version is not None:  # a shape that two versions mean differently is read as this one means it
-            by_name = {name: sorted(spellings, key=self._strange) for name, spellings in by_name.items()}
+            by_name = {name: read_at(spellings, self._at) for name, spellings in by_name.items()}
         self._by_name = {name: tuple(spellings) for name, spellings in by_name.items()}
         hosted = [one for one in self.spellings if one.executed_by is ExecutedBy.PROVIDER and one.namespace is not None]
         self._hosted_by_name = {name: (one,) for one in hosted for name in (one.native_name, *one.formerly)}

@@ -212,8 +212,8 @@ class _Reader:
         elif hunks and hunks[-1].at_end:
             if bare:
                 raise self._wrong(f"is {_shown(line)} after the end of the file", f'"{_ANCHOR}" or the next file')
-        elif bare == _LAST and self.strict and not hunks:
-            pass  # Codex 0.166.0 passes over it before the first hunk
+        elif bare == _LAST and self.strict and not hunks and self.form.blank_first == "kept":
+            pass  # Codex 0.166.0 passes over it before the first hunk, 0.128.0 refuses it
         elif bare == _LAST:
             if not hunks or hunks[-1].empty:
                 raise self._wrong("ends an edit that has no lines", 'lines with " ", "+" or "-" before')
