@@ -172,6 +172,11 @@ class LogFormat(abc.ABC):
     def reader(self, path: Path) -> LogReader:
         """A reader for one file."""
 
+    def text_records(self, data: bytes) -> Iterable[tuple[dict[str, Any], int, int]] | None:
+        """Of a log that is plain text, what drift compares: its marks as records, each with where it begins and how
+        many bytes it is. `None` for a log of JSON values, which are compared as they are."""
+        return None
+
     def another_program(self, metadata: Mapping[str, Any]) -> str | None:
         """The program that a session names as its writer, if it is not this client."""
         if self.written_by_field is None:

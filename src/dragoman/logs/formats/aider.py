@@ -30,6 +30,12 @@ _TOKENS: Final = re.compile(r"Tokens: (.*? received)\.(?: Cost: \$([\d.]+) messa
 _COUNT: Final = re.compile(r"([\d.,]+)(k|M)? (sent|cache write|cache hit|received)")
 _APPLIED: Final = re.compile(r"Applied edit to (.+)")
 _FAILED: Final = re.compile(r"## \w+: This SEARCH block failed to exactly match lines in (.+)")
+_COUNTS: Final = re.compile(r"[A-Z][\w ]{0,40}: [\d.,]+[kM]? [a-z ]{1,40}, [\d.,]+[kM]? [a-z]")
+_COUNTED: Final = re.compile(r"(?<![$\w.,])[\d.,]{1,20}[kM]? ([a-z]{1,20}(?: [a-z]{1,20}){0,3})")
+_LABEL: Final = re.compile(r"([A-Z][\w ]{0,40}): \$?\d")
+_OPENS: Final = re.compile(r"<{5,9} ([A-Z]+)\s*")
+_CLOSES: Final = re.compile(r">{5,9} ([A-Z]+)\s*")
+_RULE: Final = re.compile(r"([-=+*#~_|])\1{4,8}\s*")
 
 
 class Aider(LogFormat):
@@ -43,7 +49,13 @@ class Aider(LogFormat):
 
     def recognise(self, sample: Sample) -> float:
         first = sample.head.lstrip()[:200].decode("utf-8", "replace").partition("\n")[0]
-        return 0.95 if _START.fullmatch(first) else 0.0
+        if _START.fullmatch(first):
+            return 0.95
+        # No other program writes a file of this name: one whose chats begin in another way is told to be unreadable.
+        return 0.5 if sample.path.name == FILE and first else 0.0
+
+    def text_records(self, data: bytes) -> Iterator[tuple[dict[str, Any], int, int]]:
+        return _marks(data)
 
     def files(self, home: Path) -> Iterator[Path]:
         yield from files_below(home, FILE)
@@ -123,6 +135,80 @@ class _Reader(WholeFileReader):
             place.version = self._version
         if place.number == 0:
             yield self.normaliser.event(ev.ClientNoted, place, name="note", data={"text": text})
+
+
+def _marks(data: bytes) -> Iterator[tuple[dict[str, Any], int, int]]:
+    """What drift compares: a chat, a reply, a block, an edit and a count of tokens, each with the marks it has.
+
+    What models and users may leave out (an answer that was broken off, an edit that was declined) is no record: one is
+    made where a mark is there, or words in another form that can only stand in its place.
+    """
+    chat: dict[str, Any] | None = {"type": "chat"}
+    prompt: dict[str, Any] = {}
+    waiting: set[str] = set()
+    edit_format: str | None = None
+    for kind, text, offset, length in _parts(data):
+        found: list[dict[str, Any]] = []
+        if kind == "start":
+            chat, prompt = {"type": "chat"}, {}
+            waiting.clear()
+            edit_format = None
+        elif kind == "user":
+            prompt = {"prompt": True}
+        elif kind == "model":
+            found = [*([] if chat is None else [chat]), {"type": "reply", **prompt}, *_blocks(text)]
+            chat = None
+            waiting |= {path for path, _ in (_whole_files if edit_format == "whole" else _replacements)(text)}
+        elif (model := _MODEL.fullmatch(text)) is not None:
+            edit_format = model[2]
+            chat = None if chat is None else {**chat, "model": True}
+        elif text.startswith("Aider v"):
+            chat = None if chat is None else {**chat, "version": True}
+        elif _COUNTS.match(text):
+            others = {_name(what) for what in _COUNTED.findall(text)} - {"cache_write", "cache_hit"}
+            labels = {_name(label) for label in _LABEL.findall(text)} - {"Cost"}
+            found = [{"type": "tokens", **dict.fromkeys(sorted(others | labels), True)}]
+        else:
+            found = [*_edits(text, waiting, is_read=edit_format in ("diff", "whole"))]
+        for one in found:
+            yield one, offset, length
+
+
+def _blocks(text: str) -> Iterator[dict[str, Any]]:
+    """Blocks between two marks, by the words of those marks; `HEAD` is git's own."""
+    opened: str | None = None
+    rule: dict[str, Any] | None = None
+    for row in text.split("\n"):
+        if (opens := _OPENS.fullmatch(row)) is not None:
+            opened, rule = opens[1], None
+        elif opened is not None and _RULE.fullmatch(row):
+            rule = {"divider": True} if _DIVIDER.fullmatch(row) else rule or {}
+        elif opened is not None and rule is not None and (closes := _CLOSES.fullmatch(row)) is not None:
+            if opened != "HEAD":
+                yield {"type": "block", opened: True, closes[1]: True, **rule}
+            opened = None
+
+
+def _edits(text: str, waiting: set[str], *, is_read: bool) -> Iterator[dict[str, Any]]:
+    """What a note says of a file that an answer changes. One that was left as it is has no result."""
+    read = _APPLIED.fullmatch(text) or _FAILED.search(text)
+    if read is not None:
+        path = read[1].strip()
+        if path in waiting or (is_read and _APPLIED.fullmatch(text)):
+            yield {"type": "edit", "result": True, **({"path": True} if path in waiting else {})}
+        waiting.discard(path)
+        return
+    for row in text.split("\n"):
+        before, _, last = row.rstrip().rpartition(" ")
+        path = last.strip("`\"'.,:;!()")
+        if path in waiting and _name(before) and not before.startswith(("Skipping", "Did not")):
+            waiting.discard(path)
+            yield {"type": "edit", "path": True, _name(before): True}
+
+
+def _name(words: str) -> str:
+    """Words as the name of a field."""
+    return "_".join(re.findall(r"[A-Za-z]+", words)[:4])
 
 
 def _replacements(text: str) -> Iterator[tuple[str, dict[str, Any]]]:

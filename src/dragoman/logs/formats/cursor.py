@@ -23,7 +23,7 @@ from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogR
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.logs.formats.parts.chat_messages import arguments_of
-from dragoman.logs.formats.parts.cursor_text import BEGIN, TextTranscript
+from dragoman.logs.formats.parts.cursor_text import BEGIN, TextTranscript, marks_of
 from dragoman.model import CallMcpTool, FinishReason, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_text import json_text
 from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
@@ -96,6 +96,9 @@ class Cursor(LogFormat):
     def beside(self, path: Path) -> Iterator[Path]:
         if path.suffix == ".vscdb":
             yield log_beside(path)
+
+    def text_records(self, data: bytes) -> Iterator[tuple[dict[str, Any], int, int]] | None:
+        return marks_of(data) if BEGIN.match(data) else None
 
     def reader(self, path: Path) -> LogReader:
         return _Either(path)

@@ -16,7 +16,7 @@ from dragoman.registry import DIALECTS, FORMATS
 
 from .discover import Found
 from .known_fields import Counted, Readings, looks_like
-from .record_fields import Walk, records_of
+from .record_fields import TextRecords, Walk, records_of
 from .shapes import qualified, records_by_kind, tool_named
 
 _NOTES = (ev.ClientNoted, ev.UnknownRecord)
@@ -82,7 +82,7 @@ class Observed:
         self.readings.empty = len(self._counted - self._replies)
         format, path = FORMATS[self.found.format], self.found.path
         files = {path, *(Path(source.file) for source in self.noted), *format.beside(path)}
-        return counted_in(files, DIALECTS[format.dialect], path)
+        return counted_in(files, DIALECTS[format.dialect], path, format.text_records)
 
     def kinds(self, originals: Originals, sources: Iterable[ev.Source]) -> dict[str, list[ev.Source]]:
         """The kinds of these records."""
@@ -102,7 +102,12 @@ class Observed:
             self.readings.records[kind] = [len(sources), sum(self.noted[source] for source in sources)]
 
 
-def counted_in(files: Iterable[Path], dialect: Dialect | None, main: Path | None = None) -> Counted:
+def counted_in(
+    files: Iterable[Path],
+    dialect: Dialect | None,
+    main: Path | None = None,
+    text_records: TextRecords | None = None,
+) -> Counted:
     """The fields of these files, as those of one log.
 
     A record in a file beside the `main` one that does not say of which kind it is has the place `<name of the file>:`.
@@ -115,7 +120,7 @@ def counted_in(files: Iterable[Path], dialect: Dialect | None, main: Path | None
     for path in sorted(files):
         named = path.stem.rpartition(".")[2]
         is_beside = main is not None and named not in main.stem and _WORD.fullmatch(named) is not None
-        for root, value, source in records_of(path):
+        for root, value, source in records_of(path, text_records):
             for place, fields in walk.objects(value, root, f"{named}:" if is_beside else "record"):
                 counted.add(place, fields, source)
     return counted

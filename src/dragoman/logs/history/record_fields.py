@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -53,6 +53,7 @@ _UNSURE: Final = re.compile(r"[^A-Za-z0-9_-]")
 _DEEPEST: Final = 24
 
 IsOwnTool = Callable[[str], bool]
+TextRecords = Callable[[bytes], Iterable[tuple[dict[str, Any], int, int]] | None]
 
 
 class Walk:
@@ -197,10 +198,11 @@ def _kind(value: Any) -> str:
     return "o" if isinstance(value, dict) else "a"
 
 
-def records_of(path: Path) -> Iterator[tuple[str, Any, Source]]:
+def records_of(path: Path, text_records: TextRecords | None = None) -> Iterator[tuple[str, Any, Source]]:
     """The JSON values of a file: of its lines, of the document it is, or of the rows of the database it is.
 
     Each comes with what it stands in (a table) and where; what is no JSON is passed over, as its reader tells of it.
+    Of a plain text its format gives the records.
     """
     if beginning(path, len(SQLITE)) == SQLITE:
         yield from _rows(path)
@@ -214,7 +216,12 @@ def records_of(path: Path) -> Iterator[tuple[str, Any, Source]]:
             return
     except (OSError, LogError):
         return
-    yield from records_in(path, data)
+    marks = text_records(data) if text_records is not None else None
+    if marks is None:
+        yield from records_in(path, data)
+        return
+    for record, offset, length in marks:
+        yield "", record, Source(str(path), offset, length)
 
 
 def records_in(path: Path, data: bytes) -> Iterator[tuple[str, Any, Source]]:

@@ -9,6 +9,7 @@ another without a blank line between them and is no item of a list, as in every 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -24,9 +25,36 @@ _NAMED: Final = re.compile(r"[ \t]*(\S*)[ \t]*\r?(?:\n|\Z)")
 _PARAMETER: Final = re.compile(r"^  ([A-Za-z_-][\w-]*)(?:: ?|=)", re.MULTILINE)
 _ITEM: Final = re.compile(r"\s|[-*+•|>#`]|\d+[.)]\s")
 
+_NOTED: Final = {"Thinking": "Thinking", "Tool call": "Tool_call", "Tool result": "Tool_result"}
+"""The marks, as drift names them."""
+_LIKE_A_MARK: Final = re.compile(r"^\[([A-Z][a-z]{1,20}(?: [a-z]{1,20})?)\](?=\s)", re.MULTILINE)
+_LIKE_A_SPEAKER: Final = re.compile(r"(?:\A|(?<=\n\n))([a-z]{2,20}):[ \t]*\n")
+
 Parameters = Callable[[str], frozenset[str]]
 """Tool → the names its parameters may have; none for a tool nobody knows."""
 Asked = Callable[[dict[str, Any], Place], ev.AnyEvent]
+
+
+def marks_of(data: bytes) -> Iterator[tuple[dict[str, Any], int, int]]:
+    """What drift compares: who speaks in a transcript, and the marks in it.
+
+    Models begin lines with brackets, too: one that nobody knows is a mark if it is there more than once, or begins with
+    the first word of a known one.
+    """
+    text = _clean(data.decode("utf-8", "surrogateescape")).replace("\r\n", "\n").removeprefix("\ufeff")
+    speakers = {one[1] for one in _SPEAKER.finditer(text) if _is_apart(text, one.start())}
+    if speakers <= {"user"}:
+        speakers |= {one[1] for one in _LIKE_A_SPEAKER.finditer(text)}
+    elif "A" in speakers:
+        speakers = speakers - {"A"} | {"assistant"}
+    marks = Counter(one[1] for one in _LIKE_A_MARK.finditer(text))
+    first_words = {mark.partition(" ")[0] for mark in _NOTED}
+    found = {
+        _NOTED.get(mark, mark.replace(" ", "_"))
+        for mark, count in marks.items()
+        if mark in _NOTED or count > 1 or mark.partition(" ")[0] in first_words
+    }
+    yield {"type": "transcript", **dict.fromkeys(sorted(speakers | found), True)}, 0, len(data)
 
 
 class TextTranscript(WholeFileReader):
