@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialects import DIALECTS
-from dragoman.model import NativeCall, NativeResult, outcomes as out
+from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
 
 
 def read(dialect: str, name: str, arguments: dict[str, Any], text: str) -> out.Outcome:
@@ -76,3 +76,36 @@ def test_a_result_that_mistral_vibe_saved_because_it_was_long_is_that_of_the_com
     expected = out.CommandOutcome(3, stdout, "", truncated=10, output_path="/v/bash-1.json")
     assert read("mistral_vibe", "bash", {"command": "seq 9"}, text) == expected
     assert isinstance(read("mistral_vibe", "bash", {"command": "seq 9"}, text.replace('"seq 9"', "")), out.TextOutcome)
+
+
+@pytest.mark.parametrize(
+    "dialect, version, name, arguments, meant",
+    [
+        ("codex", "0.20.0", "toy__echo", {"text": "x"}, op.CallMcpTool("toy", "echo", {"text": "x"})),
+        ("codex", "0.44.0", "toy__echo", {"text": "x"}, op.CallMcpTool("toy", "echo", {"text": "x"})),
+        (
+            *("qwen_code", "0.22.0", "replace", {"file_path": "/a", "old_string": "x", "new_string": "y"}),
+            op.EditFile("/a", (op.Edit("x", "y"),)),
+        ),
+        ("qwen_code", "0.22.0", "search_file_content", {"pattern": "x"}, op.SearchText("x")),
+    ],
+)
+def test_names_that_one_stretch_of_versions_had_are_known(
+    dialect: str, version: str, name: str, arguments: dict[str, Any], meant: op.Operation
+) -> None:
+    for speaker in (DIALECTS[dialect], DIALECTS[dialect].at(version)):
+        assert speaker.read_call(NativeCall("1", name, arguments)).operations == (meant,)
+
+
+def test_a_command_of_claude_code_1_0_that_failed_without_a_code_is_a_command_that_ended() -> None:
+    speaker = DIALECTS["claude_code"].at("1.0.59")
+    call = speaker.read_call(NativeCall("1", "Bash", {"command": "ls nope"}))
+    (outcome,) = speaker.read_result(call, NativeResult("1", "ls: nope: No such file", is_error=True)).outcomes
+    assert outcome == out.CommandOutcome(output="ls: nope: No such file")
+
+
+def test_an_indented_tree_of_opencode_is_read_as_paths_that_exist() -> None:
+    tree = "/p/\n  src/\n    util/\n      b.py\n    a.py\n  README.md\n"
+    outcome = read("opencode", "list", {"path": "/p"}, tree)
+    assert isinstance(outcome, out.DirectoryOutcome)
+    assert [one.path for one in outcome.entries] == ["src", "src/util", "src/util/b.py", "src/a.py", "README.md"]
