@@ -11,7 +11,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -120,10 +119,6 @@ def patch_call(client: str, id: str, patch: str) -> NativeCall:
     return NativeCall(id, "apply_patch", patch if parameter is None else {parameter: patch})
 
 
-def _is_anchored_twice(patch: Patch) -> bool:
-    return any(one[:2] == other[:2] == "@@" for one, other in pairwise(patch.section))
-
-
 def files_of(name: str, patch: Patch) -> dict[str, str]:
     """The files that are there before."""
     return {name: patch.text} | ({f"{name}.moved": patch.taken} if patch.taken is not None else {})
@@ -179,8 +174,6 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
     }
     if client == "cline":  # an empty line where no line was found before makes 3.0.65 read it for ever
         patches = {name: patch for name, patch in patches.items() if "" not in patch.section}
-    if client == "copilot":  # it refuses an anchor after another; here such a patch is read
-        patches = {name: patch for name, patch in patches.items() if not _is_anchored_twice(patch)}
     model = MODELS.get(client, PATCHING_MODEL)
     natives = [patch_call(client, name, whole([patch.section])) for name, patch in patches.items()]
     turns = [natives[start : start + TOGETHER] for start in range(0, len(natives), TOGETHER)]

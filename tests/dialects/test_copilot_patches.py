@@ -39,12 +39,17 @@ REFUSED = (
     ("  a\n    b\n", "@@|-a|-b|+x", "in more than one way"),
     ("a\n", "@@ q|+x", "cannot be found"),
 )
+ANCHORED_TWICE = ("@@|@@|-c|+x", "@@ a|@@ b|-c|+x", "@@ a|@@|-c|+x", "@@|@@ a|-c|+x", " a|@@|@@|-c|+x")
+
+
+def called(section: str) -> NativeCall:
+    lines = ["*** Begin Patch", "*** Update File: f", *section.split("|"), "*** End Patch"]
+    return NativeCall("1", "apply_patch", "\n".join(lines))
 
 
 def patched(file: str, section: str) -> str:
     dialect = DIALECTS["copilot"].at("1.0.102", "gpt-5.4")
-    lines = ["*** Begin Patch", "*** Update File: f", *section.split("|"), "*** End Patch"]
-    native = NativeCall("1", "apply_patch", "\n".join(lines))
+    native = called(section)
     workspace = MemoryWorkspace({"f": file.encode()})
     workspace.apply(dialect.read_call(native).operations, rules=dialect.edit_rules(native))
     return workspace.read("f").decode()
@@ -53,6 +58,13 @@ def patched(file: str, section: str) -> str:
 @pytest.mark.parametrize("file, section, expected", APPLIED)
 def test_a_patch_ends_as_in_copilot(file: str, section: str, expected: str) -> None:
     assert patched(file, section) == expected
+
+
+@pytest.mark.parametrize("section", ANCHORED_TWICE)
+def test_an_anchor_after_another_is_refused_as_in_copilot(section: str) -> None:
+    call = DIALECTS["copilot"].at("1.0.102", "gpt-5.4").read_call(called(section))
+    assert call.failure is not None
+    assert "has an anchor after another one" in call.failure.message
 
 
 @pytest.mark.parametrize("file, section, reason", REFUSED)

@@ -61,6 +61,8 @@ class PatchForm(NamedTuple):
 
     strict: bool = False
     """Whether an update changes lines, and lines follow each anchor (Codex 0.166.0)."""
+    one_anchor: bool = False
+    """Whether an anchor that follows another without lines between is refused; a strict form refuses it as well."""
     blank_first: Literal["kept", "left_out"] = "kept"
     """What becomes of lines without text that stand before the first anchor of a file (left out: Codex up to 0.128)."""
     needs_anchor: bool = False
@@ -76,6 +78,7 @@ ANY_FORM = PatchForm()
 CODEX = PatchForm(strict=True)
 CODEX_IN_LF = CODEX._replace(blank_first="left_out")
 OPENCODE = PatchForm(needs_anchor=True, empty_lines="left_out")
+COPILOT = PatchForm(one_anchor=True)
 CLINE = PatchForm(empty_lines="refused", unmarked="kept")
 
 
@@ -205,7 +208,7 @@ class _Reader:
                 raise self._wrong("changes lines after the end of the file", "the next file")
             if not hunks or not hunks[-1].empty:
                 hunks.append(_Hunk())
-            elif self.strict:
+            elif self.strict or self.form.one_anchor:
                 raise self._wrong("has an anchor after another one", 'lines with " ", "+" or "-" before')
             if line != _ANCHOR:
                 hunks[-1].anchors.append(line[len(_ANCHOR) + 1 :])  # its blanks count up to Codex 0.128.0
@@ -464,12 +467,11 @@ def by_ends(operation: op.Operation) -> list[op.Operation]:
     return [op.EditFile(operation.path, tuple(edits)) for edits in parts]
 
 
-def patches_for(operation: op.Operation, *, strict: bool = False) -> list[str] | None:
-    """The patches that make a change, in whole lines; `None` where no patch can say it.
-
-    With `strict` none that Codex refuses: a move alone, or several anchors of one hunk.
-    """
-    if strict and (isinstance(operation, op.MoveFile) or _is_anchored_twice(operation)):
+def patches_for(operation: op.Operation, form: PatchForm = ANY_FORM) -> list[str] | None:
+    """The patches that make a change, in whole lines; `None` where no patch can say it in this form."""
+    if form.strict and isinstance(operation, op.MoveFile):
+        return None
+    if (form.strict or form.one_anchor) and _is_anchored_twice(operation):
         return None
     patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
     said = [patch for patch in patches if patch]

@@ -44,7 +44,7 @@ class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFi
 
     @classmethod
     def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile) -> Any:
-        patches = patches_for(operation, strict=True)
+        patches = patches_for(operation, cls.form)
         return patches and tuple(cls(input=patch) for patch in patches)
 
 

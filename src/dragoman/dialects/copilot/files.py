@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
-from dragoman.dialects.base.patch_text import ABOUT_PATCHES, changes_listed
+from dragoman.dialects.base.patch_text import ABOUT_PATCHES, COPILOT, changes_listed
 from dragoman.dialects.base.patch_tool import PatchTool
 from dragoman.dialects.base.spelling import Content, Refusals, Spelling, means, native_only
 from dragoman.dialects.base.words import (
@@ -330,7 +330,7 @@ class ApplyPatch(PatchTool):
     __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
     families = PATCHING
-    edit_rules = PATCHING_RULES
+    edit_rules, form = PATCHING_RULES, COPILOT
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         # A file that is there is not added (1.0.102).
