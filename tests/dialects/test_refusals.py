@@ -149,6 +149,12 @@ def test_qwen_code_shows_four_lines_around_all_changes() -> None:
     )
 
 
+@pytest.mark.parametrize("old, new, shown", [("b", "x\r\ny", "a\nx\r\ny\nc\n"), ("b\n", "x\r\n", "a\nx\r\nc\n")])
+def test_qwen_code_shows_the_line_ends_of_a_new_text(old: str, new: str, shown: str) -> None:
+    found = told("qwen_code", "a\nb\nc\n", edit_call("qwen_code", "f", old, new))
+    assert found.endswith(f"\n\n---\n\n{shown}")
+
+
 def patched(version: str, text: str, file: str) -> str | None:
     """The file after a patch in Codex's words, `None` where it is refused."""
     dialect = DIALECTS["codex"].at(version)

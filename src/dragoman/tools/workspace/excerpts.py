@@ -19,7 +19,10 @@ def excerpts(before: bytes, after: bytes, rules: EditRules) -> tuple[tuple[Excer
     texts = [with_mark(*one) if rules.byte_order_mark == "text" else one for one in decoded if one is not None]
     if len(texts) < 2 or (not texts[1][0] and rules.shows == "span"):
         return (), None
-    old, new = printable(texts[0][0]), printable(texts[1][0].replace("\r\n", "\n"))
+    # Qwen Code 0.24.4 shows a CRLF of the new text as it is. In a file that has had some all lines end so after it,
+    # and which of them the new text ended cannot be seen.
+    as_written = rules.shows == "span" and "\r\n" not in texts[0][0]
+    old, new = printable(texts[0][0]), printable(texts[1][0] if as_written else texts[1][0].replace("\r\n", "\n"))
     lines = new.split("\n")
     # Each change is sought in the file as it was, where lines that ended with CRLF differ (Gemini CLI 0.61.0).
     in_lf = old.replace("\r\n", "\n").split("\n")
