@@ -29,7 +29,7 @@ ELSEWHERE = {
     "no completion": "cli/test_completion.py::test_ids_of_sessions_and_names_of_models_are_completed_from_the_index",
     "one by one": "logs/test_analyse.py::test_failures_are_told_by_tool_and_kind_with_their_places_and_what_to_do",
     "a rule for a question": "logs/test_analyse.py::test_a_wait_for_a_person_is_told_apart_from_a_slow_call",
-    "schema check drafts slips": "logs/test_drift.py::test_a_call_the_client_refused_is_no_drift",
+    "schema check drafts slips": "cli/test_schema.py::test_a_call_of_a_tool_that_a_model_made_up_is_not_drafted",
 }
 TESTS = Path(__file__).parents[1]
 FIRST = datetime(2026, 1, 1, 12, tzinfo=UTC)

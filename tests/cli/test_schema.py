@@ -39,6 +39,25 @@ def test_drift_is_told_with_its_place_and_a_draft_and_exits_with_one(reader: Use
     assert '[[tools]]\nname = "Shell"' in reader.types("schema", "check", str(path), "--language", "toml").out
 
 
+def test_a_call_of_a_tool_that_a_model_made_up_is_not_drafted(reader: User) -> None:
+    head = {"sessionId": "s-1", "version": "1.0.1", "cwd": "/p", "timestamp": "2026-01-01T00:00:00Z"}
+    call = {"type": "tool_use", "id": "t9", "name": "made_up", "input": {"x": 3}}
+    said = {"id": "m9", "model": "m", "role": "assistant", "content": [call]}
+    none = "<tool_use_error>Error: No such tool available: made_up</tool_use_error>"
+    given = {"type": "tool_result", "tool_use_id": "t9", "content": none, "is_error": True}
+    told = {"message": {"role": "user", "content": [given]}, "toolUseResult": none}
+    slip = json.dumps({**head, "type": "assistant", "uuid": "x1", "message": said}) + "\n"
+    refused = json.dumps({**head, "type": "user", "uuid": "x2", "parentUuid": "x1", **told}) + "\n"
+    path = reader.write(reader.here / "s.jsonl", KNOWN.decode() + slip + refused)
+    answer = reader.types("schema", "check", str(path))
+    assert "(1 refused by the client, not counted)" in answer.err
+    assert "made_up" not in answer.out
+    assert "drafted" not in answer.out
+    done = refused.replace(json.dumps(none), '"3"').replace('"is_error": true', '"is_error": false')
+    path = reader.write(reader.here / "s.jsonl", KNOWN.decode() + slip + done)
+    assert "drafted" in reader.types("schema", "check", str(path)).out
+
+
 def test_drift_is_told_to_machines(reader: User) -> None:
     path = reader.write(reader.here / "s.jsonl", RENAMED.decode())
     told = reader.types("schema", "check", str(path), "--json").json
