@@ -14,6 +14,7 @@ import msgspec
 from dragoman.errors import LogError
 from dragoman.logs.base.checkpoint import restored, stored
 from dragoman.logs.base.compressed import is_compressed, open_log, plain_name
+from dragoman.logs.base.database import SQLITE
 from dragoman.logs.base.format import LogFormat, LogReader
 from dragoman.registry import FORMATS
 
@@ -21,6 +22,7 @@ from .discover import Found
 from .tables import TableBuilder
 
 _TAIL: Final = 4_096
+_DIGEST: Final = 16
 _PIECE: Final = 1 << 20
 _LATELY: Final = 3 * 86_400 * 10**9
 """Nanoseconds."""
@@ -40,7 +42,7 @@ class FileRow(msgspec.Struct, kw_only=True):
     beside: str = ""
     """What stands for the files that are read with it."""
     tail: str = ""
-    """A digest of the last bytes that were read."""
+    """A digest of the last bytes that were read; of a database, of all of them."""
     state: bytes | None = None
     events: int = 0
     unreadable: int = 0
@@ -113,7 +115,13 @@ class FileReading:
 
     def _feed(self, file: Any, reader: LogReader, builder: TableBuilder, row: FileRow, begin: int) -> None:
         last = b""
+        # Databases change in the middle, and different ones often end with the same page: all of it tells them apart.
+        whole: hashlib.blake2b | None = None
         while data := file.read(_PIECE):
+            if not self.bytes and data.startswith(SQLITE):
+                whole = hashlib.blake2b(digest_size=_DIGEST)
+            if whole is not None:
+                whole.update(data)
             self.bytes += len(data)
             last = (last + data)[-_TAIL:]
             for event in reader.feed(data):
@@ -122,7 +130,7 @@ class FileReading:
         row.size = begin + self.bytes
         if len(last) < min(_TAIL, row.size):
             last = tail_of(file, row.size)
-        row.tail = digest(last)
+        row.tail = digest(last) if whole is None else whole.hexdigest()
 
 
 def tail_of(file: Any, end: int) -> bytes:
@@ -135,7 +143,7 @@ def tail_of(file: Any, end: int) -> bytes:
 
 def digest(data: bytes) -> str:
     """A short name for bytes, the same for equal ones."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return hashlib.blake2b(data, digest_size=_DIGEST).hexdigest()
 
 
 def _has_grown(file: Any, known: FileRow, row: FileRow) -> bool:

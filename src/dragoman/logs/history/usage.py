@@ -7,6 +7,7 @@ from there; every other file is read by its format's reader for tokens, and the 
 from __future__ import annotations
 
 import datetime
+import filecmp
 import os
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -16,6 +17,7 @@ from typing import Any, Final
 from dragoman import config
 from dragoman.errors import LogError
 from dragoman.logs.base.compressed import open_log, plain_name
+from dragoman.logs.base.database import SQLITE
 from dragoman.model import SessionStarted, TokensUsed
 from dragoman.registry import FORMATS
 
@@ -89,10 +91,13 @@ def _once(files: Iterable[Found]) -> list[Found]:
 
 
 def _ends_alike(one: Found, other: Found, size: int) -> bool:
+    """Different databases often end with the same page: they are compared whole."""
     if any(beside_of(FORMATS[found.format], found.path) for found in (one, other)):
         return False
     try:
         with open(one.path, "rb") as first, open(other.path, "rb") as second:
+            if first.read(len(SQLITE)) == SQLITE:
+                return filecmp.cmp(one.path, other.path, shallow=False)
             return tail_of(first, size) == tail_of(second, size)
     except OSError:
         return False

@@ -29,7 +29,7 @@ def key(row: Row) -> Key:
 
 
 def is_copy(row: FileRow | None, seen: set[tuple[object, ...]]) -> bool:
-    """Whether a log is one that was `seen` before, elsewhere: it has the same name and size, and ends the same."""
+    """Whether a log is one that was `seen` before, elsewhere: same name and size, and the same end (or all) of it."""
     if row is None or not row.size:
         return False
     facts = (row.format, row.path.rpartition("/")[2], row.size, row.tail, row.beside)
