@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.logs import Query
-from dragoman.logs.export import dollars
+from dragoman.logs.export import dollars, duration
 from dragoman.serve.page import Library, Page
 from tests.conformance.conftest import SHARED
 
@@ -60,7 +61,9 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     for name in ("CACHE", "DATA", "CONFIG"):
         monkeypatch.setenv(f"DRAGOMAN_{name}_DIR", str(tmp_path / name.lower()))
     query = Query(paths=REAL)
-    yield Shown(Page(Library(query)), capsys)
+    library = Library(query)
+    yield Shown(Page(library), capsys)
+    library.close()
     query.close()
 
 
@@ -153,6 +156,80 @@ def test_the_timeline_counts_calls_as_sql_does(shown: Shown) -> None:
                 assert bar["ended"] - bar["began"] == pytest.approx(known[place], abs=1e-5), place
                 seen += 1
     assert seen > 200
+
+
+def test_the_totals_of_the_timeline_are_those_of_sql_with_agents(shown: Shown) -> None:
+    elapsed = "SELECT coalesce(s.parent_session, s.session), sum(c.elapsed) FROM calls c JOIN sessions s"
+    told = dict(shown.sql(f"{elapsed} USING (session, stream) WHERE c.elapsed IS NOT NULL GROUP BY 1"))
+    seen = 0
+    for row in shown.sessions():
+        screen = shown.screen(f"/session/{row['session']}", tab="timeline", all="1")
+        spent = screen["seconds"]
+        assert spent["tools"] == pytest.approx(told.get(row["session"], 0), abs=1e-4), row["session"]
+        asked = [bar["ended"] - bar["began"] for bar in screen["bars"] if bar["kind"] == "person"]
+        assert spent["waiting for a person"] == pytest.approx(sum(asked))
+        if spent["tools"]:
+            head = "".join(shown.html(f"/session/{row['session']}", tab="timeline", all="1"))
+            assert f"<dt>tools</dt><dd>{duration(spent['tools'])}</dd>" in head
+            seen += 1
+    assert seen > 40
+
+
+def test_the_lines_of_changes_are_those_of_sql(shown: Shown) -> None:
+    changed = (
+        "SELECT c.session, c.event, sum(o.added), sum(o.removed) FROM calls c JOIN outcomes o USING (session, call_id)"
+        " WHERE c.stream = o.stream AND NOT o.repeated AND NOT o.failed AND o.added IS NOT NULL GROUP BY 1, 2"
+    )
+    told = {(session, event): lines for session, event, *lines in shown.sql(changed)}
+    seen, folded = set[tuple[str, str]](), 0
+    for row in shown.sessions():
+        lines: dict[str, list[int]] = {}
+        for file in shown.screen(f"/session/{row['session']}", tab="changes", all="1")["files"]:
+            steps = file["steps"]
+            for step in steps:
+                added, removed = lines.get(step["event"], (0, 0))
+                lines[step["event"]] = [added + step["added"], removed + step["removed"]]
+            sums = [sum(step[name] for step in steps) for name in ("added", "removed")]
+            if len(steps) == 1 or file["diff"] is None:
+                assert [file["added"], file["removed"]] == sums, file["path"]
+            elif [step["note"] for step in steps].count("created") < 2:  # what is written over leaves no trace
+                assert file["added"] - file["removed"] == sums[0] - sums[1], file["path"]
+                folded += 1
+        for event, counted in lines.items():
+            if (place := (row["session"], event)) in told:
+                assert counted == told[place], place
+                seen.add(place)
+    assert seen == told.keys()
+    assert len(seen) > 30
+    assert folded
+
+
+@pytest.mark.parametrize(
+    "asked, condition",
+    [
+        ({"tool": "Bash"}, "name = 'Bash'"),
+        ({"op": "edit_file"}, "operation = 'edit_file'"),
+        ({"op": "run_command"}, "operation = 'run_command'"),
+        ({"failed": "1"}, "status = 'failed'"),
+        ({"failed": "1", "tool": "Bash"}, "status = 'failed' AND name = 'Bash'"),
+    ],
+)
+def test_a_search_finds_as_many_calls_as_sql(shown: Shown, asked: dict[str, str], condition: str) -> None:
+    while (first := shown.screen("/search", **asked))["unread"] != 0:
+        time.sleep(0.2)
+    pages = range(1, -(-first["total"] // 40) + 1)
+    hits = [hit for page in pages for hit in shown.screen("/search", **asked, page=str(page))["hits"]]
+    assert len(hits) == first["total"]
+    assert f"{first['total']:,} places found" in "".join(shown.html("/search", **asked))
+    kind = "result" if "failed" in asked else "call"
+    found = sorted((hit["session"], hit["event"]) for hit in hits if hit["kind"] == kind)
+    assert found == sorted(shown.sql(f"SELECT session, event FROM calls WHERE {condition}"))
+    assert len(found) > 5
+
+
+def test_an_id_that_is_missing_is_missing_among_as_many_as_are_listed(shown: Shown) -> None:
+    total = shown.screen("/")["total"]
+    assert f" among {total}; " in "".join(shown.html("/session/there-is-none"))
 
 
 @pytest.mark.parametrize("by", GROUPS)

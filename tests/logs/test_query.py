@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sqlite3
 from contextlib import closing
 from decimal import Decimal
 from itertools import islice
@@ -12,12 +13,12 @@ import duckdb
 import pytest
 
 from dragoman.errors import LimitReached, LogError, QueryRefused
-from dragoman.logs import Filter, Index, Query, SqlLimits, numbered, read, sessions_of
+from dragoman.logs import Filter, Index, Query, SqlLimits, numbered, read, sessions_of, statistics
 from dragoman.logs.history import moment_asked
 from dragoman.logs.history.rows import TABLES, columns_of
 from dragoman.logs.history.sql import CLOSED
 from dragoman.model import ToolCalled, ToolReturned
-from tests.logs.samples import CLAUDE, CODEX, SAMPLES
+from tests.logs.samples import CLAUDE, CODEX, OPENCODE, SAMPLES
 
 
 @pytest.fixture
@@ -88,6 +89,25 @@ def test_an_id_that_means_several_sessions_or_none_is_an_error_that_says_so(quer
         query.session("s-")
     with pytest.raises(LogError, match=r"no session begins with 'zz' among 4; `dragoman sessions` lists them"):
         query.session("zz")
+
+
+def test_databases_that_end_with_the_same_page_are_no_copies(tmp_path: Path) -> None:
+    places = [tmp_path / name / "opencode.db" for name in ("one", "same", "other")]
+    for path in places:
+        path.parent.mkdir()
+    places[0].write_bytes(OPENCODE)
+    with closing(sqlite3.connect(places[0])) as opened:
+        opened.execute("CREATE TABLE last AS SELECT zeroblob(20000) AS page")
+        opened.commit()
+    data = places[0].read_bytes()
+    places[1].write_bytes(data)
+    places[2].write_bytes(data.replace(b"ses_", b"sez_"))
+    query = Query(paths=[tmp_path])
+    found = sorted(row.session[:4] for row in query.sessions())
+    assert found == ["ses_"] * (len(found) // 2) + ["sez_"] * (len(found) // 2)
+    assert found
+    tokens = [statistics(Query(paths=some), tokens_only=True).total.sessions for some in ([places[0]], [tmp_path])]
+    assert tokens == [len(found) // 2, len(found)]
 
 
 def test_files_that_the_index_knows_beside_those_asked_for_stay_out_of_all_answers(home: Path, tmp_path: Path) -> None:

@@ -98,3 +98,21 @@ def test_a_project_and_what_is_said_while_the_page_is_open_are_found(home: Path)
     assert "being read" not in "".join(screen.body)
     library.close()
     library.query.close()
+
+
+def test_a_call_that_failed_without_a_word_is_found_among_those_that_failed(home: Path) -> None:
+    head = {"sessionId": "s-one", "cwd": "/work/one", "timestamp": "2026-01-05T12:00:01Z"}
+    call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "false"}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "", "is_error": True}
+    lines = [
+        {**head, "type": "assistant", "uuid": "a1", "message": {"role": "assistant", "id": "m1", "content": [call]}},
+        {**head, "type": "user", "uuid": "u1", "message": {"role": "user", "content": [result]}},
+    ]
+    with (home / ".claude/projects/one/s-one.jsonl").open("a") as log:
+        log.writelines(json.dumps(one) + "\n" for one in lines)
+    query = asked(home)
+    searching = Words(query.files, in_memory=True)
+    found = searching.search(Wanted(failed=True), limit=10, offset=0)
+    assert [(hit.kind, hit.tool) for hit in found.hits] == [("result", "Bash")]
+    searching.close()
+    query.close()

@@ -26,7 +26,7 @@ from .history.layout import microseconds, moment_of
 from .history.sessions import key_of, numbered
 from .history.tables import as_json, failure_of, tag_of, text_of
 
-_LAYOUT: Final = 1
+_LAYOUT: Final = 2
 LONGEST: Final = 16_000
 _COLUMNS: Final = (
     *("session", "stream", "turn", "event", "kind", "client"),
@@ -249,7 +249,7 @@ def entries_of(events: Iterable[ev.AnyEvent]) -> Iterator[tuple[Any, ...]]:
                 kind, text = "result", "\n".join(text_of(one) for one in event.result.outcomes)
             case _:
                 continue
-        if text.strip():
+        if text.strip() or failed:  # a command may fail without a word
             time = None if event.time is None else microseconds(event.time)
             text = text[:LONGEST].encode("utf-8", "replace").decode()
             yield (*key, event.turn, at, kind, event.client, tool, operation, path, failed, time, text)

@@ -24,6 +24,9 @@ class FileStep(msgspec.Struct):
     """The id of the call's event."""
     note: str
     diff: str | None = None
+    added: int = 0
+    removed: int = 0
+    """As the client counted them, else as many as the diff shows."""
 
 
 class FileStory(msgspec.Struct):
@@ -93,7 +96,11 @@ class _File:
             self._hunks = None
         self._is_gone = change.kind == "deleted"
         moved = f" to {change.moved_to}" if change.moved_to else ""
-        self.steps.append(FileStep(event, f"{change.kind}{moved}", diff))
+        added, removed = _counted(diff or "")
+        added, removed = (
+            shown if told is None else told for told, shown in ((change.added, added), (change.removed, removed))
+        )
+        self.steps.append(FileStep(event, f"{change.kind}{moved}", diff, added, removed))
 
     def _after(self, operation: op.Operation, change: out.Change) -> str | None:
         """The text after a change; `None` where it is not known."""
@@ -121,9 +128,16 @@ class _File:
             whole = difference(self._path, before, after).get("diff")
         elif self._hunks is not None:
             whole = self._hunks.unified(self._path)
-        shown = [whole] if whole is not None else [step.diff for step in self.steps if step.diff]
-        marks = [mark for diff in shown for mark, _ in marked_lines(diff)]
-        return FileStory(self._path, kind, self.steps, whole, marks.count("+"), marks.count("-"))
+        if whole is not None:
+            added, removed = _counted(whole)
+        else:
+            added, removed = sum(step.added for step in self.steps), sum(step.removed for step in self.steps)
+        return FileStory(self._path, kind, self.steps, whole, added, removed)
+
+
+def _counted(diff: str) -> tuple[int, int]:
+    marks = [mark for mark, _ in marked_lines(diff)]
+    return marks.count("+"), marks.count("-")
 
 
 def _shown(operation: op.Operation, path: str) -> str | None:

@@ -376,9 +376,8 @@ class Query:
             found = next(iter(self.sessions(Filter(limit=1))), None)
         if found is not None:
             return found
-        mains = self._sessions.ids()
-        near = nearest(id, mains)
-        raise no_session(id, str(len(mains)) if mains else "", f".{near}" if near else "")
+        count, near = self.count(), nearest(id, self._sessions.ids())
+        raise no_session(id, str(count) if count else "", f".{near}" if near else "")
 
     def logs_of(self, id: str) -> list[Found]:
         """The files of a session and its sub-agents, by its id or a prefix of it; none if there is no such session."""

@@ -272,7 +272,7 @@ def _told(story: FileStory) -> dict[str, Any]:
         "added": story.added,
         "removed": story.removed,
         "diff": story.whole,
-        "steps": [{"event": step.event, "diff": step.diff, "note": step.note} for step in story.steps],
+        "steps": msgspec.to_builtins(story.steps),
     }
 
 

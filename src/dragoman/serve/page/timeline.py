@@ -91,22 +91,31 @@ def timeline(
     bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str], str], begin: int = 0
 ) -> tuple[list[str], dict[str, Any]]:
     """The tab and its data; bars are drawn from one on, as many as `BARS`."""
-    data = {"bars": msgspec.to_builtins(bars), "gaps": [{"began": begin, "ended": end} for begin, end in gaps]}
+    spent = _spent(bars, gaps)
+    data = {
+        "bars": msgspec.to_builtins(bars),
+        "gaps": [{"began": begin, "ended": end} for begin, end in gaps],
+        "seconds": spent,
+    }
     if not bars:
         return ['<p class="empty">The log has no times to draw.</p>'], data
     drawn = bars[begin : begin + BARS]
     first, last = drawn[0].began if begin else 0.0, max(bar.ended for bar in drawn)
     between = [(max(start, first), min(end, last)) for start, end in gaps if end > first and start < last]
-    return [*_summary(bars, gaps), *_drawn(drawn, between, link, first), *_listed(bars)], data
+    return [*_summary(spent), *_drawn(drawn, between, link, first), *_listed(bars)], data
 
 
-def _summary(bars: list[Bar], gaps: list[tuple[float, float]]) -> Iterator[str]:
-    spent = {
+def _spent(bars: list[Bar], gaps: list[tuple[float, float]]) -> dict[str, float]:
+    """On what the time was spent, in seconds; what ran at once counts each for itself."""
+    return {
         "model": sum(bar.ended - bar.began for bar in bars if bar.kind == "model"),
         "tools": sum(bar.ended - bar.began for bar in bars if bar.kind in ("tool", "failed")),
         "waiting for a person": sum(bar.ended - bar.began for bar in bars if bar.kind == "person"),
         "idle": sum(end - begin for begin, end in gaps),
     }
+
+
+def _summary(spent: dict[str, float]) -> Iterator[str]:
     yield '<dl class="facts">'
     yield from (f"<div><dt>{name}</dt><dd>{duration(seconds)}</dd></div>" for name, seconds in spent.items() if seconds)
     yield "</dl>"
