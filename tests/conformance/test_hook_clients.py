@@ -34,7 +34,7 @@ def test_the_page_has_every_client_in_the_version_that_is_run_and_nothing_that_w
         counts = [re.fullmatch(r"(\d+) of (\d+)", cell) for cell in cells[row]]
         assert all(found is None or found[1] == found[2] for found in counts), row
         missing = {client for client, found in zip(ENFORCING, counts, strict=True) if found is None}
-        others = {IN_A_SERVER: {"pi"}, IN_SUB_AGENT: {*ENFORCING} - WITH_SUB_AGENTS}
+        others = {IN_A_SERVER: {"goose", "pi"}, IN_SUB_AGENT: {*ENFORCING} - WITH_SUB_AGENTS}
         assert missing == others.get(row, set()), row
     for client in ENFORCING:
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", cells[f"{client} {NUMBERS[client]}"][0])
