@@ -362,7 +362,7 @@ def is_refused(outcomes: tuple[Outcome, ...]) -> bool:
 
 
 def is_of_record(outcome: Outcome, text: str) -> bool:
-    """Whether a result without a shared form says only what its record says: each line of each text stands there."""
+    """Whether each line of a result that has no shared form occurs in its record."""
     values = {name: one for name, one in msgspec.to_builtins(outcome).items() if name not in ("type", "kind", "status")}
     return all(line.strip() in text for one in texts_in(values) for line in unescaped(one).split("\n"))
 

@@ -51,7 +51,7 @@ class Aider(LogFormat):
         first = sample.head.lstrip()[:200].decode("utf-8", "replace").partition("\n")[0]
         if _START.fullmatch(first):
             return 0.95
-        # No other program writes such a file: one whose chats begin in another way is told to be unreadable.
+        # No other program writes such a file: if its chats begin in another way, it is reported as unreadable.
         return 0.5 if sample.path.name == FILE and first.lower().startswith("# aider ") else 0.0
 
     def text_records(self, data: bytes) -> Iterator[tuple[dict[str, Any], int, int]]:

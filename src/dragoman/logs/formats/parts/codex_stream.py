@@ -283,7 +283,7 @@ def _head(path: Path) -> bytes:
 
 
 def usage_of(used: Mapping[str, int], told: Mapping[str, Any]) -> conv.Usage:
-    """What was used, of the counters that are told: those up to 0.142 do not say what was written to the cache."""
+    """The tokens that the log reports. Up to 0.142 Codex does not report tokens written to the cache."""
 
     def count(name: str) -> int | None:
         return used[name] if name in told else None
