@@ -33,17 +33,22 @@ def asked(home: Path) -> Query:
     return Query(Index(), places=Places(home))
 
 
+def words_of(query: Query, may_go_on: threading.Event) -> Words:
+    """The full text of a history that is not read before it may be."""
+
+    def files() -> list[Found]:
+        may_go_on.wait(60)
+        return query.files()
+
+    return Words(files, in_memory=False)
+
+
 def test_a_search_does_not_wait_for_all_logs_and_finds_more_when_they_were_read(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(words, "_PATIENCE", 0.01)
     query, may_go_on = asked(home), threading.Event()
-
-    def slowly() -> list[Found]:
-        may_go_on.wait(60)
-        return query.files()
-
-    searching = Words(slowly, in_memory=False)
+    searching = words_of(query, may_go_on)
     apples = Wanted(words="apples")
     early = searching.search(apples, limit=10, offset=0)
     assert (early.total, early.unread) == (0, None)
@@ -68,12 +73,7 @@ def test_what_keeps_logs_from_being_read_is_said(home: Path) -> None:
 def test_a_page_that_ends_does_not_read_the_rest(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "_PATIENCE", 0.01)
     query, may_go_on = asked(home), threading.Event()
-
-    def slowly() -> list[Found]:
-        may_go_on.wait(60)
-        return query.files()
-
-    searching = Words(slowly, in_memory=False)
+    searching = words_of(query, may_go_on)
     searching.search(Wanted(words="apples"), limit=10, offset=0)
     searching._is_closed = True
     may_go_on.set()

@@ -21,7 +21,7 @@ from dragoman.model.effects import fields_of
 from .query import Query
 from .rows import UsageRow
 from .stats import quantile
-from .tables import failure_of, text_of
+from .tables import failure_of, logged_duration, text_of
 from .whole_sessions import as_struct
 
 Lens = Literal["failures", "loops", "bottlenecks", "toolchains", "context"]
@@ -175,7 +175,7 @@ class Use:
         self.is_answered = returned is not None
         self.call = (native.namespace, native.name, _canonical(native.arguments))
         self.given = None if returned is None else _given(returned.result.native, outcomes)
-        self.duration = None if returned is None else _duration(returned.result.duration, outcomes)
+        self.duration = None if returned is None else logged_duration(returned)
         self.elapsed: float | None = None
         if returned is not None and called.time is not None and returned.time is not None:
             seconds = (returned.time - called.time).total_seconds()
@@ -220,13 +220,6 @@ def _given(native: NativeResult | None, outcomes: Sequence[Any]) -> Any:
     """What a call gave, to be compared: without how long it took, which is never the same."""
     said = native.content if native is not None else "\n".join(text_of(one) for one in outcomes)
     return re.sub(r"\d+(?:\.\d+)?\s*(?:ms|s|sec|seconds)\b", "", said) if isinstance(said, str) else said
-
-
-def _duration(said: float | None, outcomes: Sequence[Any]) -> float | None:
-    if said is not None:
-        return said
-    known = [one for outcome in outcomes if (one := getattr(outcome, "duration_ms", None)) is not None]
-    return sum(known) / 1000 if known else None
 
 
 def _short(text: str) -> str:
