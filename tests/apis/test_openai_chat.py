@@ -879,8 +879,11 @@ def test_media_are_written_as_the_block_that_carries_them() -> None:
         {"type": "video_url", "video_url": {"url": "https://v"}},
     ]
     written = API.encode(Request("m", (user("See", Media("text/csv", path="/a.csv")), assistant("Seen."))))
-    assert written.body["messages"][0]["content"] == [{"type": "text", "text": "See"}]
-    assert [remark.message for remark in written.report] == ["text/csv cannot travel this way and was left out"]
+    assert written.body["messages"][0]["content"] == [
+        {"type": "text", "text": "See"},
+        {"type": "text", "text": "[text/csv (/a.csv): not shown]"},
+    ]
+    assert [remark.message for remark in written.report] == ["text/csv cannot be sent: a text says so"]
 
 
 def test_functions_are_strict_where_nothing_is_lost_and_the_model_has_it() -> None:
@@ -1189,7 +1192,7 @@ def test_a_hand_written_turn_is_written_plainly() -> None:
     }
 
 
-def test_media_an_openai_model_does_not_take_are_left_out_and_told() -> None:
+def test_a_text_stands_for_media_that_an_openai_model_does_not_take() -> None:
     film, tone = Media("video/mp4", url="https://v"), Media("audio/x-wav", data="QQ")
     image, raw = Media("image/png", data="QQ"), Media("audio/L16;rate=24000", data="QQ")
     said = Reply((TextPart("So."), MediaPart(image)), provenance=Provenance(api="elsewhere"))
@@ -1199,7 +1202,9 @@ def test_media_an_openai_model_does_not_take_are_left_out_and_told() -> None:
             "role": "user",
             "content": [
                 {"type": "text", "text": "See"},
+                {"type": "text", "text": "[video/mp4 (https://v): not shown]"},
                 {"type": "input_audio", "input_audio": {"data": "QQ", "format": "wav"}},
+                {"type": "text", "text": "[audio/L16;rate=24000: not shown]"},
             ],
         },
         {"role": "assistant", "content": [{"type": "text", "text": "So."}]},

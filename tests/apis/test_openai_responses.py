@@ -892,8 +892,9 @@ def test_images_and_files_travel_and_what_cannot_is_told() -> None:
         {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="},
         {"type": "input_file", "file_url": "https://a.example/a.pdf"},
         {"type": "input_file", "file_id": "file_2"},
+        {"type": "input_text", "text": "[audio/wav: not shown]"},
     ]
-    assert said_of(user(*pieces), assistant("Seen.")) == ["a file of type audio/wav cannot be sent and was left out"]
+    assert said_of(user(*pieces), assistant("Seen.")) == ["a file of type audio/wav cannot be sent: a text says so"]
     read = API.read_request({"model": MODEL, "input": [item]}).conversation[0].parts
     assert [part.media for part in read if isinstance(part, MediaPart)][3] == pieces[3]
 

@@ -345,7 +345,7 @@ def _picture(path: str, look: _Look) -> ImageOutcome:
     if kind is None or kind.media_type not in media.SEEN:
         what = kind.name if kind else ("text" if sniff(data[:_HEAD], whole=False) else "of unknown type")
         raise ToolError(
-            f'"{path}" is not a picture that can be shown ({what}); PNG, JPEG, GIF, WebP and BMP can',
+            f'"{path}" is not a picture that can be shown ({what}); PNG, JPEG, GIF and WebP can',
             details={"reason": "not_a_picture", "path": path},
         )
     if not look.whole or look.size > IMAGE_LIMIT:

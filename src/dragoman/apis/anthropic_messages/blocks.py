@@ -12,6 +12,7 @@ from typing import Any
 
 from dragoman.apis.base.api import joined_name, read_arguments
 from dragoman.apis.base.conversation_order import made_id
+from dragoman.apis.base.media import USUAL_PICTURES, picture_type
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.outcomes import Media
@@ -364,7 +365,10 @@ def _source(media: Media, *, image: bool) -> dict[str, Any] | None:
         media_type = head.removesuffix(";base64")
     if data is None:
         return None
-    if image or media_type == "application/pdf":
+    if image:
+        taken = picture_type(media_type, USUAL_PICTURES)
+        return None if taken is None else {"type": "base64", "media_type": taken, "data": data}
+    if media_type == "application/pdf":
         return {"type": "base64", "media_type": media_type, "data": data}
     return _plain_text(data) if media_type.startswith("text/") or media_type == "application/json" else None
 

@@ -11,6 +11,7 @@ import msgspec
 
 from dragoman.apis.base.api import Encoded, Tools
 from dragoman.apis.base.conversation_order import History, Remark, Turn
+from dragoman.apis.base.media import not_shown
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import Lowering
 from dragoman.model import conversation as conv
@@ -302,9 +303,7 @@ class RequestWriter:
         if block is not None:
             return block
         self._note(turn.where, f"{media.media_type} cannot be sent over this API: a text says where it is")
-        known = media.name or media.path or (media.url if media.url and not media.url.startswith("data:") else None)
-        name = f" ({known})" if known else ""
-        return {"type": "text", "text": f"[{media.media_type}{name}: not shown]"}
+        return {"type": "text", "text": not_shown(media)}
 
     def _result_block(self, part: conv.ResultPart, turn: Turn) -> Block:
         result = part.result

@@ -10,6 +10,7 @@ from copy import copy
 from typing import Any
 
 from dragoman.apis.base.conversation_order import made_id
+from dragoman.apis.base.media import not_shown, picture_type
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.json_values import as_list, as_name
@@ -20,6 +21,8 @@ from .paths import PathArguments
 
 CODE_TOOL = "code_execution"
 _OUTCOMES_OF_SUCCESS = ("OUTCOME_OK", 1)
+PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
+"""The pictures that Gemini's page on images lists. It answers GIF and BMP with 400."""
 
 
 class Pairing:
@@ -262,9 +265,14 @@ def read_media(kind: str, data: dict[str, Any]) -> Media | None:
 
 
 def write_media(media: Media) -> dict[str, Any] | None:
-    """A part's data, or `None` for media whose bytes are not here."""
+    """A part's data, or `None` for media whose bytes are not here and for pictures that Gemini does not take."""
     named = {} if media.name is None else {"displayName": media.name}
-    typed = {"mimeType": media.media_type} if media.media_type else {}
+    media_type: str | None = media.media_type
+    if media.media_type.startswith("image/") and media.data is not None:
+        media_type = picture_type(media.media_type, PICTURES)
+        if media_type is None:
+            return None
+    typed = {"mimeType": media_type} if media_type else {}
     if media.data is not None:
         return {"inlineData": {**typed, "data": media.data, **named}}
     place = media.url if media.url is not None else media.file_id
@@ -303,13 +311,21 @@ def write_response(result: NativeResult) -> tuple[dict[str, Any], list[Media]]:
     pieces, kind = result.content, "error" if result.is_error else "output"
     if isinstance(pieces, str):
         return {"response": {kind: pieces}}, []
-    text = "\n".join(piece for piece in pieces if isinstance(piece, str))
-    written: dict[str, Any] = {"response": {kind: text}}
-    media = [piece for piece in pieces if isinstance(piece, Media)]
-    parts = [part for part in map(write_media, media) if part is not None]
+    texts: list[str] = []
+    parts: list[dict[str, Any]] = []
+    unsent: list[Media] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+        elif (part := write_media(piece)) is not None:
+            parts.append(part)
+        else:
+            unsent.append(piece)
+            texts.append(not_shown(piece))
+    written: dict[str, Any] = {"response": {kind: "\n".join(texts)}}
     if parts:
         written["parts"] = parts
-    return written, [piece for piece in media if write_media(piece) is None]
+    return written, unsent
 
 
 # ── writing ──────────────────────────────────────────────────────────────────

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from dragoman.apis.base.api import Encoded, Tools
 from dragoman.apis.base.conversation_order import History, Remark, Turn
+from dragoman.apis.base.media import not_shown
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import GEMINI_JSON, GEMINI_SCHEMA, Lowering, lower
 from dragoman.errors import ConfigError
@@ -323,8 +324,8 @@ class Contents:
     def _media(self, turn: Turn, media: Media, beside: dict[str, Any]) -> list[dict[str, Any]]:
         written = write_media(media)
         if written is None:
-            self._note(turn, f"{media.media_type} at {media.path!r} was left out: give its bytes or a URL")
-            return []
+            self._note(turn, f"{media.media_type} cannot be sent: a text says so")
+            return [{"text": not_shown(media)}]
         return [{**written, **beside}]
 
     def _result(self, turn: Turn, part: conv.ResultPart) -> list[dict[str, Any]]:
@@ -334,7 +335,7 @@ class Contents:
         stated = marks.get("id") if isinstance(marks, dict) else self._wire_ids.get(result.call_id, result.call_id)
         response, unsaid = write_response(result)
         for media in unsaid:
-            self._note(turn, f"{media.media_type} at {media.path!r} was left out: give its bytes or a URL")
+            self._note(turn, f"{media.media_type} in the result of {result.name!r} cannot be sent: a text says so")
         whole: dict[str, Any] = {} if stated is None else {"id": stated}
         if result.name is not None:
             whole["name"] = wire_name(result.name, result.namespace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dragoman.apis.base.media import USUAL_PICTURES, picture_type
 from dragoman.model.conversation import MediaPart
 from dragoman.model.json_values import as_name
 from dragoman.model.outcomes import Media
@@ -94,6 +95,8 @@ def write_media(part: MediaPart) -> dict[str, Any] | None:
         inner: Any = _written_file(media)
     elif kind == "input_audio":
         inner = _written_sound(media, bare="bare" in said)
+    elif kind == "image_url" and media.data is not None and picture_type(media.media_type, USUAL_PICTURES) is None:
+        return None
     else:
         address = _address(media)
         inner = None if kind is None or address is None else address if "bare" in said else {"url": address}
@@ -116,7 +119,8 @@ def _kind(media: Media) -> str | None:
 
 
 def _address(media: Media) -> str | None:
-    return f"data:{media.media_type};base64,{media.data}" if media.data is not None else media.url
+    media_type = picture_type(media.media_type, USUAL_PICTURES) or media.media_type
+    return f"data:{media_type};base64,{media.data}" if media.data is not None else media.url
 
 
 def _written_file(media: Media) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from dragoman.apis.base.api import joined_name, read_arguments
 from dragoman.apis.base.conversation_order import History, Remark, Turn
+from dragoman.apis.base.media import not_shown
 from dragoman.model.calls import ExecutedBy, NativeResult
 from dragoman.model.conversation import (
     AnyPart,
@@ -126,7 +127,13 @@ class _Writer:
         if isinstance(part, MediaPart):
             block = write_media(part) if self._takes(turn, part) else None
             if block is None:
-                self._note(turn, f"{part.media.media_type} cannot travel this way and was left out")
+                if turn.role == "assistant":
+                    self._note(
+                        turn, f"{part.media.media_type} that the model made cannot be sent back: it was left out"
+                    )
+                    return None
+                self._note(turn, f"{part.media.media_type} cannot be sent: a text says so")
+                block = {"type": "text", "text": not_shown(part.media)}
             return block
         if isinstance(part, RefusalPart):
             kept = of_this_api(part.metadata)

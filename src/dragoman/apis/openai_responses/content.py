@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman.apis.base.media import USUAL_PICTURES, not_shown, picture_type
 from dragoman.model.conversation import AnyPart, Citation, MediaPart, RefusalPart, Span, TextPart
 from dragoman.model.json_values import as_list, as_name, as_object, as_text
 from dragoman.model.outcomes import Media
@@ -164,11 +165,16 @@ def _by_name(name: str | None) -> str:
 
 
 def write_media(media: Media) -> dict[str, Any] | None:
-    """An image or a file for the model; `None` for what this API does not take (sound, video, a local path)."""
+    """An image or a file for the model; `None` for what it does not take (sound, video, other pictures, a path)."""
     if media.media_type.startswith(("audio/", "video/")):
         return None
     image = media.media_type.startswith("image/")
-    where = f"data:{media.media_type};base64,{media.data}" if media.data is not None else media.url
+    media_type = (
+        picture_type(media.media_type, USUAL_PICTURES) if image and media.data is not None else media.media_type
+    )
+    if media_type is None:
+        return None
+    where = f"data:{media_type};base64,{media.data}" if media.data is not None else media.url
     if where is None and media.file_id is None:
         return None
     if image:
@@ -225,9 +231,7 @@ def write_output(content: str | tuple[str | Media, ...]) -> tuple[str | list[dic
             written.append(media)
         else:
             lost.append(piece)
-            written.append(
-                {"type": "input_text", "text": f"[a file of type {piece.media_type} that cannot be shown here]"}
-            )
+            written.append({"type": "input_text", "text": not_shown(piece)})
     return written, lost
 
 

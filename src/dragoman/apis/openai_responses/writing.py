@@ -15,6 +15,7 @@ import msgspec
 
 from dragoman.apis.base.api import hosted_of, read_arguments
 from dragoman.apis.base.conversation_order import Remark, Turn
+from dragoman.apis.base.media import not_shown
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.json_values import as_object, as_text
@@ -182,8 +183,9 @@ class ItemWriter:
         role = "user" if turn.role == "tool" else turn.role
         content = write_content(part, "input_text")
         if content is None and isinstance(part, conv.MediaPart):
-            self._note(turn, f"a file of type {part.media.media_type} cannot be sent and was left out")
-        elif content is not None:
+            self._note(turn, f"a file of type {part.media.media_type} cannot be sent: a text says so")
+            content = {"type": "input_text", "text": not_shown(part.media)}
+        if content is not None:
             self._add({"role": role, **mine(turn.metadata)}, content)
 
     def _opaque(self, item: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ LARGEST_ATTACHMENT: Final = 32 << 20
 
 
 def Image(source: Source, *, media_type: str | None = None, name: str | None = None) -> Media:  # noqa: N802 - makes a kind of `Media`
-    """A picture (PNG, JPEG, GIF, WebP or BMP). The provider fetches one that is given as a URL."""
+    """A picture (PNG, JPEG, WebP, or, but for Gemini, GIF). The provider fetches one that is given as a URL."""
     return _made(source, media_type, name, "a picture", "image/*", ("image/",))
 
 

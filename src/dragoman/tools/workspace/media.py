@@ -31,8 +31,8 @@ _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"MM\0*", "image/tiff", "TIFF image"),
     (b"\0\0\x01\0", "image/x-icon", "icon"),
 )
-SEEN = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")
-"""The media types models are shown as pictures."""
+SEEN = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The media types models are shown as pictures. No provider takes BMP."""
 
 
 class Kind(NamedTuple):

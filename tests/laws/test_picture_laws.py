@@ -1,0 +1,107 @@
+"""Pictures on every API: sent where the provider takes the type, replaced by a text where it does not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dragoman.apis import APIS
+from dragoman.model import (
+    CallPart,
+    Media,
+    MediaPart,
+    Message,
+    NativeCall,
+    NativeResult,
+    Reply,
+    Request,
+    ResultPart,
+    TextPart,
+)
+
+MODELS = {
+    "anthropic_messages": "claude-sonnet-4-5",
+    "openai_chat": "gpt-5",
+    "openai_responses": "gpt-5",
+    "gemini_generate": "gemini-2.5-pro",
+}
+TAKEN = {
+    "image/png": set(MODELS),
+    "image/jpeg": set(MODELS),
+    "image/webp": set(MODELS),
+    "image/gif": set(MODELS) - {"gemini_generate"},
+    "image/heic": {"gemini_generate"},
+    "image/bmp": set(),
+    "image/tiff": set(),
+    "image/svg+xml": set(),
+}
+"""Media type → the APIs whose documentation lists it for pictures."""
+BYTES = "QUJDREVGRw=="
+
+
+def test_every_api_is_in_the_table() -> None:
+    assert set(MODELS) == set(APIS)
+
+
+def attached(api: str, media_type: str, *after: Message | Reply) -> Request:
+    said = Message("user", (TextPart("See"), MediaPart(Media(media_type, data=BYTES, name="a.pic"))))
+    return Request(MODELS[api], (said, *after))
+
+
+def returned(api: str, media_type: str) -> Request:
+    picture = Media(media_type, data=BYTES, name="a.pic")
+    call = NativeCall("call_1", "look", {})
+    return Request(
+        MODELS[api],
+        (
+            Message("user", (TextPart("Look"),)),
+            Reply((CallPart(call),)),
+            Message("tool", (ResultPart(NativeResult("call_1", ("This:", picture), name="look")),)),
+        ),
+    )
+
+
+def written(api: str, request: Request) -> tuple[str, Any]:
+    encoded = APIS[api].encode(request)
+    return json.dumps(encoded.body), encoded.report
+
+
+@pytest.mark.parametrize("media_type", TAKEN)
+@pytest.mark.parametrize("api", MODELS)
+def test_a_new_attachment_is_sent_or_refused_before_it_is(api: str, media_type: str) -> None:
+    problems = [one.message for one in APIS[api].validate(attached(api, media_type)) if "a.pic" in one.message]
+    if api in TAKEN[media_type]:
+        assert problems == []
+        assert BYTES in written(api, attached(api, media_type))[0]
+    else:
+        assert problems == [f"{api} has no way to send a.pic ({media_type})"]
+
+
+@pytest.mark.parametrize("media_type", TAKEN)
+@pytest.mark.parametrize("api", MODELS)
+def test_an_older_picture_that_cannot_be_sent_leaves_a_text(api: str, media_type: str) -> None:
+    request = attached(api, media_type, Reply((TextPart("Seen."),)), Message("user", (TextPart("And now?"),)))
+    body, report = written(api, request)
+    assert (BYTES in body) == (api in TAKEN[media_type])
+    assert (f"[{media_type} (a.pic): not shown]" in body) == (api not in TAKEN[media_type])
+    assert [one for one in report if media_type in one.message] == ([] if api in TAKEN[media_type] else list(report))
+
+
+@pytest.mark.parametrize("media_type", TAKEN)
+@pytest.mark.parametrize("api", MODELS)
+def test_a_result_whose_picture_cannot_be_sent_says_so_to_the_model(api: str, media_type: str) -> None:
+    body, _ = written(api, returned(api, media_type))
+    assert "This:" in body
+    assert (BYTES in body) == (api in TAKEN[media_type])
+    assert (f"[{media_type} (a.pic): not shown]" in body) == (api not in TAKEN[media_type])
+
+
+@pytest.mark.parametrize("api", MODELS)
+def test_the_unregistered_name_of_jpeg_is_sent_by_its_registered_one(api: str) -> None:
+    body, report = written(api, attached(api, "image/jpg"))
+    assert BYTES in body
+    assert "image/jpeg" in body
+    assert "image/jpg" not in body
+    assert not report
