@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.errors import StorageError
 from dragoman.fleet import Ended, Entry, Queue, Worker
 from dragoman.logs.stores import FileStore, SqliteDatabase
 
@@ -133,3 +134,23 @@ async def test_somebody_is_told_once_and_again_only_after_a_failure(queue: Queue
     await worker(queue, tmp_path, **options).work(until_empty=True, poll=0.01)
     assert told == [("exit 8", "waiting")]
     assert all(entry.tell_at is None for entry in queue.entries())
+
+
+async def test_a_database_that_is_away_when_the_queue_is_empty_does_not_end_the_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Queue(SqliteDatabase(tmp_path / "queue.db"))
+    queue.add("touch done")
+    looked, said = queue.entries, list[str]()
+    away = iter([True, True, False])
+
+    def entries(*states: Any, **options: Any) -> list[Entry]:
+        if next(away, False):
+            raise StorageError("queue.db", "it does not answer")
+        return looked(*states, **options)
+
+    monkeypatch.setattr(queue, "entries", entries)
+    await worker(queue, tmp_path, say=said.append).work(until_empty=True, poll=0.01)
+    assert [line for line in said if "it does not answer" in line] == ["cannot write queue.db: it does not answer"] * 2
+    assert (tmp_path / "work" / "done").exists()
+    assert next(away, None) is None

@@ -83,11 +83,11 @@ class Worker:
                         self._watch()
                         beats = loop.time() + self._silent / 4
                     self._fill()
+                    if until_empty and not self._running and not self._queue.entries(("running",), most=1):
+                        return
                 except StorageError as error:  # the database is away: what runs, runs on
                     self._say(str(error))
                     beats = 0.0
-                if until_empty and not self._running and not self._queue.entries(("running",), most=1):
-                    return
                 self._wake.clear()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(poll):
