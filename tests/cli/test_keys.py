@@ -64,6 +64,7 @@ async def test_a_key_is_stored_for_its_owner_alone_used_and_never_shown(user: Us
         models = await asyncio.to_thread(types, user, "models", "openai", **environ)
         before = await asyncio.to_thread(types, user, "keys", "test", "openai", OPENAI_API_KEY="sk-other", **environ)
         assert "run `dragoman keys set openai`" in missing.err
+        assert missing.code == 3  # as `run` answers a key that is not set
     file = user.config_dir / "keys.json"
     assert stored == Answer(0, "", f"The key of openai is stored in {file}, which only you can read.\n")
     assert (file.stat().st_mode & 0o777, KEY in file.read_text()) == (0o600, True)

@@ -9,7 +9,7 @@ import click
 
 from dragoman.cli.runner import run
 from dragoman.cli.terminal.call_lines import count
-from dragoman.cli.terminal.console import Console, ExitCode, json_option
+from dragoman.cli.terminal.console import Console, ExitCode, exit_code_of, json_option
 from dragoman.errors import DragomanError, nearest
 
 
@@ -88,7 +88,7 @@ def test_key(console: Console, *, provider: str) -> ExitCode:
     _, models = run(_listed(console.configuration(), provider))
     if isinstance(models, DragomanError):
         console.error(str(models))
-        return ExitCode.ENGINE
+        return exit_code_of(models)
     console.note(f"{provider} accepts the key and lists {count(len(models), 'model')}.")
     return ExitCode.OK
 
