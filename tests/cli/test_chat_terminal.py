@@ -17,7 +17,7 @@ from tests.engine.loopback import Heard, Turn, loopback
 from .conftest import User
 from .terminal import Terminal
 from .test_chat import chats
-from .test_run_terminal import DONE, EDIT, READ, at_terminal
+from .test_run_terminal import DONE, EDIT, READ, at_terminal, stalled
 
 HELLO = Turn("Hello you.")
 
@@ -77,6 +77,28 @@ async def test_what_is_typed_during_an_answer_is_sent_after_it_and_answers_no_qu
         _, code = await at_terminal(user, server, typed_ahead, "chat")
     assert code == 0
     assert [last_said(heard)[0].rpartition("\n\n")[2] for heard in server.requests] == ["yes", "two\nlines"]
+
+
+async def test_what_was_typed_during_a_turn_that_is_interrupted_becomes_a_draft(user: User) -> None:
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("> ")
+        terminal.types("talk\r")
+        terminal.sees("I will")
+        terminal.types("first\rsecond\rbegun")
+        terminal.sees("second")
+        terminal.types("\x03")
+        terminal.sees("error: interrupted\n> first")
+        terminal.sees("begun")
+        terminal.types(" and more\r")
+        terminal.sees("Hello you.")
+        ready(terminal)
+        terminal.types("/exit\r")
+
+    async with loopback(stalled("I will say a lot and never end it"), HELLO) as server:
+        _, code = await at_terminal(user, server, scene, "chat")
+    assert code == 0
+    assert len(server.requests) == 2
+    assert last_said(server.requests[1])[-1] == "first\nsecond\nbegun and more"
 
 
 async def test_files_are_completed_and_added_to_a_message(user: User) -> None:

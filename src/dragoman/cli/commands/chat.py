@@ -86,6 +86,8 @@ def _turn(console: Console, runner: Runner, session: ChatSession, said: str) -> 
         raise
     except KeyboardInterrupt:
         session.stopped()
+        if session.typing is not None:
+            session.typing.give_back()
         forget_ctrl_c()
         return ExitCode.INTERRUPTED
     except DragomanError as error:  # one turn that fails does not end the conversation

@@ -37,6 +37,11 @@ class TypeAhead:
         """The next input that was typed ahead."""
         return self._inputs.popleft() if self._inputs else None
 
+    def give_back(self) -> None:
+        """Makes what waits to be sent a draft again: one who stops a turn decides anew what comes next."""
+        self.begun = "\n".join([*self._inputs, *([self.begun] if self.begun else [])])
+        self._inputs.clear()
+
     def take_begun(self) -> str:
         begun, self.begun = self.begun, ""
         return begun
