@@ -12,7 +12,7 @@ from typing import Any
 
 from dragoman.apis.base.api import joined_name, read_arguments
 from dragoman.apis.base.conversation_order import made_id
-from dragoman.apis.base.media import USUAL_PICTURES, picture_type
+from dragoman.apis.base.encoded import USUAL_PICTURES, picture_type
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.outcomes import Media

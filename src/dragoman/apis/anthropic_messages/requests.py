@@ -11,7 +11,7 @@ import msgspec
 
 from dragoman.apis.base.api import Encoded, Tools
 from dragoman.apis.base.conversation_order import History, Remark, Turn
-from dragoman.apis.base.media import not_shown
+from dragoman.apis.base.encoded import not_shown
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import Lowering
 from dragoman.model import conversation as conv

@@ -1,14 +1,15 @@
-"""A request as it goes out, the tools in it, and what is wrong with one that cannot."""
+"""A request as it goes out, the tools and media in it, and what is wrong with one that cannot."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from dragoman.model import request as req
 from dragoman.model.base import Value
 from dragoman.model.json_text import json_text
+from dragoman.model.outcomes import Media
 
 from .conversation_order import Remark
 from .lowered import Lowering
@@ -65,3 +66,26 @@ class Encoded(msgspec.Struct, frozen=True):
             return msgspec.json.encode(body)
         except UnicodeEncodeError:  # half a character, which JSON can hold as an escape alone
             return json_text(self.body).encode()
+
+
+# ── media ────────────────────────────────────────────────────────────────────
+#
+# A provider answers a picture of a type that it does not take with an error for the whole request, and as the picture
+# stays in the conversation every later request would fail, too. So it is never sent: a text stands in its place.
+
+USUAL_PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""The types of pictures that Anthropic and OpenAI document. Gemini documents others."""
+
+
+def picture_type(media_type: str, taken: frozenset[str]) -> str | None:
+    """The media type to send a picture's bytes with; `None` when the API does not take that type."""
+    # "image/jpg" is no registered type; programs write it, and Gemini refuses it ("Unsupported MIME type: image/jpg").
+    media_type = "image/jpeg" if media_type == "image/jpg" else media_type
+    return media_type if media_type in taken else None
+
+
+def not_shown(media: Media) -> str:
+    """What the model reads where media could not be sent."""
+    known = media.name or media.path or (media.url if media.url and not media.url.startswith("data:") else None)
+    name = f" ({known})" if known else ""
+    return f"[{media.media_type}{name}: not shown]"

@@ -10,7 +10,7 @@ from copy import copy
 from typing import Any
 
 from dragoman.apis.base.conversation_order import made_id
-from dragoman.apis.base.media import not_shown, picture_type
+from dragoman.apis.base.encoded import not_shown, picture_type
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.json_values import as_list, as_name

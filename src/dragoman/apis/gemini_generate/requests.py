@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from dragoman.apis.base.api import Encoded, Tools
 from dragoman.apis.base.conversation_order import History, Remark, Turn
-from dragoman.apis.base.media import not_shown
+from dragoman.apis.base.encoded import not_shown
 from dragoman.apis.base.options import with_options
 from dragoman.apis.lowering import GEMINI_JSON, GEMINI_SCHEMA, Lowering, lower
 from dragoman.errors import ConfigError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dragoman.apis.base.media import USUAL_PICTURES, picture_type
+from dragoman.apis.base.encoded import USUAL_PICTURES, picture_type
 from dragoman.model.conversation import MediaPart
 from dragoman.model.json_values import as_name
 from dragoman.model.outcomes import Media

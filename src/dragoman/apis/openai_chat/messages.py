@@ -14,7 +14,7 @@ from typing import Any
 
 from dragoman.apis.base.api import joined_name, read_arguments
 from dragoman.apis.base.conversation_order import History, Remark, Turn
-from dragoman.apis.base.media import not_shown
+from dragoman.apis.base.encoded import not_shown
 from dragoman.model.calls import ExecutedBy, NativeResult
 from dragoman.model.conversation import (
     AnyPart,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.apis.base.media import USUAL_PICTURES, not_shown, picture_type
+from dragoman.apis.base.encoded import USUAL_PICTURES, not_shown, picture_type
 from dragoman.model.conversation import AnyPart, Citation, MediaPart, RefusalPart, Span, TextPart
 from dragoman.model.json_values import as_list, as_name, as_object, as_text
 from dragoman.model.outcomes import Media

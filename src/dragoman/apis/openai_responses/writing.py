@@ -15,7 +15,7 @@ import msgspec
 
 from dragoman.apis.base.api import hosted_of, read_arguments
 from dragoman.apis.base.conversation_order import Remark, Turn
-from dragoman.apis.base.media import not_shown
+from dragoman.apis.base.encoded import not_shown
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.json_values import as_object, as_text
