@@ -224,7 +224,7 @@ RESULTS: list[tuple[dict[str, Any], out.Outcome]] = [
     ),
     (
         {"content": [{"type": "image", "data": PNG, "mimeType": "image/png"}]},
-        out.ImageOutcome(out.Media("image/png", data=PNG, size=73)),
+        out.ImageOutcome(out.Media("image/png", data=PNG, width=2, height=2, size=73)),
     ),
     (
         {
@@ -268,7 +268,7 @@ RESULTS: list[tuple[dict[str, Any], out.Outcome]] = [
             "The tool failed, and its server did not say why.",
             {
                 "server": "peer",
-                "content": [{"media_type": "image/png", "data": PNG, "size": 73}],
+                "content": [{"media_type": "image/png", "data": PNG, "width": 2, "height": 2, "size": 73}],
             },
         ),
     ),

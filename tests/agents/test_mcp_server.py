@@ -255,7 +255,9 @@ def test_several_outcomes_stand_below_one_key() -> None:
 
 def test_a_picture_read_back_is_the_same_picture() -> None:
     made = from_result(NativeResult("c", (PICTURE,)), (out.ImageOutcome(PICTURE),), structured=False)
-    assert to_outcome(made, server="x") == out.ImageOutcome(out.Media("image/png", data=PNG, size=73))
+    assert to_outcome(made, server="x") == out.ImageOutcome(
+        out.Media("image/png", data=PNG, width=2, height=2, size=73)
+    )
 
 
 # ── bare pipes ───────────────────────────────────────────────────────────────

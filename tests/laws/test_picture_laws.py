@@ -105,3 +105,28 @@ def test_the_unregistered_name_of_jpeg_is_sent_by_its_registered_one(api: str) -
     assert "image/jpeg" in body
     assert "image/jpg" not in body
     assert not report
+
+
+def media_problems(request: Request) -> list[str]:
+    problems = APIS["anthropic_messages"].validate(request)
+    return [one.message for one in problems if "has no way to send" in one.message]
+
+
+@pytest.mark.parametrize("width, height", [(8001, 10), (10, 8001)])
+def test_a_picture_that_anthropic_finds_too_large_is_not_sent(width: int, height: int) -> None:
+    picture = Media("image/png", data=BYTES, name="a.pic", width=width, height=height)
+    new = Message("user", (MediaPart(picture),))
+    assert media_problems(Request(MODELS["anthropic_messages"], (new,))) == [
+        f"anthropic_messages has no way to send a.pic (image/png, {width} × {height} pixels)"
+    ]
+    older = (new, Reply((TextPart("Seen."),)), Message("user", (TextPart("And now?"),)))
+    encoded = APIS["anthropic_messages"].encode(Request(MODELS["anthropic_messages"], older))
+    text = f"[image/png, {width} × {height} pixels (a.pic): not shown]"
+    assert encoded.body["messages"][0]["content"] == [{"type": "text", "text": text}]
+
+
+def test_the_largest_picture_that_anthropic_takes_is_sent() -> None:
+    picture = Media("image/png", data=BYTES, width=8000, height=8000)
+    request = Request(MODELS["anthropic_messages"], (Message("user", (MediaPart(picture),)),))
+    assert media_problems(request) == []
+    assert BYTES in written("anthropic_messages", request)[0]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dragoman.model import Failure, outcomes as out
-from dragoman.tools.workspace import media_kind
+from dragoman.tools.workspace import media_kind, picture_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,8 @@ def _media(media_type: str, data: str, uri: str | None = None) -> str | out.Medi
     if not media_type.startswith("image/"):
         return out.Media(named, data=data, url=uri, size=len(content))
     if known is not None and known.media_type in _PICTURES:
-        return out.Media(known.media_type, data=data, url=uri, size=len(content))
+        width, height = picture_size(content) or (None, None)
+        return out.Media(known.media_type, data=data, url=uri, size=len(content), width=width, height=height)
     if known is None and len(content) <= _LONGEST_TEXT:
         try:
             return f"{where}[{named}]\n{content.decode()}"  # SVG is text
@@ -102,7 +103,7 @@ def _media(media_type: str, data: str, uri: str | None = None) -> str | out.Medi
 
 
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""What every provider takes."""
+"""What models are shown as pictures; an API that takes fewer sends a text instead."""
 _LONGEST_TEXT = 200_000
 
 

@@ -342,9 +342,15 @@ def write_call(call: NativeCall) -> dict[str, Any]:
     return {**block, "id": call.id, "name": name, "input": arguments}
 
 
+LARGEST_SIDE = 8000
+"""Pixels. Anthropic answers a larger picture with 400 (its page on vision: "maximal dimensions per image")."""
+
+
 def write_media(media: Media) -> dict[str, Any] | None:
     """An image or document block; `None` where this API has none for it."""
     image = media.media_type.startswith("image/")
+    if image and max(media.width or 0, media.height or 0) > LARGEST_SIDE:
+        return None
     source = _source(media, image=image)
     if source is None:
         return None

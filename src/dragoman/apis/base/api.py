@@ -25,7 +25,7 @@ from dragoman.model.conversation import AnyPart, Conversation, MediaPart, Reply,
 from dragoman.model.json_text import DEEPEST, is_too_deep
 
 from .conversation_order import History
-from .encoded import Encoded as Encoded, Problem as Problem, Tools as Tools
+from .encoded import Encoded as Encoded, Problem as Problem, Tools as Tools, described
 from .lowered import Lowering
 from .sse import Event, EventSplitter, EventTooLong
 
@@ -293,7 +293,7 @@ class Api(abc.ABC):
             for part in item.parts if item.role == "user" else ():
                 if isinstance(part, MediaPart) and not self._takes(part, request.model):
                     named = part.media.name or part.media.url or "an attachment"
-                    message = f"{self.name} has no way to send {named} ({part.media.media_type or 'no media type'})"
+                    message = f"{self.name} has no way to send {named} ({described(part.media)})"
                     yield Problem("conversation", message, "attach its text or another format, or use another API")
 
 

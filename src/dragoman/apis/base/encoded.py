@@ -88,4 +88,10 @@ def not_shown(media: Media) -> str:
     """What the model reads where media could not be sent."""
     known = media.name or media.path or (media.url if media.url and not media.url.startswith("data:") else None)
     name = f" ({known})" if known else ""
-    return f"[{media.media_type}{name}: not shown]"
+    return f"[{described(media)}{name}: not shown]"
+
+
+def described(media: Media) -> str:
+    """Type and, where it is known, size of media: what decides whether they can be sent."""
+    size = f", {media.width} × {media.height} pixels" if media.width and media.height else ""
+    return f"{media.media_type or 'no media type'}{size}"
