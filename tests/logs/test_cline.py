@@ -25,6 +25,7 @@ from dragoman.model import (
     Media,
     ModelSaid,
     ModelThought,
+    PathsOutcome,
     RunCommand,
     SessionStarted,
     SpawnAgent,
@@ -482,3 +483,70 @@ def test_a_task_is_named_by_its_folder_wherever_one_stands(tmp_path: Path, monke
     )
     monkeypatch.chdir(path.parent)
     assert {event.session for event in read(path.name, "cline")} == {"1700"}
+
+
+def test_the_prompt_of_a_server_of_openai_s_kind_counts_the_cache_only_once(tmp_path: Path) -> None:
+    """As 2.14.0 logs it, in the reply and in what the user saw: `prompt` and `tokensIn` hold the cached tokens."""
+    model = {"modelId": "m", "providerId": "openai", "mode": "act"}
+    metrics = {"tokens": {"prompt": 100, "completion": 5, "cached": 90}}
+    reply = replied({"type": "text", "text": "Yes."}, modelInfo=model, metrics=metrics)
+    expected = Usage(input_tokens=10, cached_read_tokens=90, output_tokens=5)
+    assert [event.usage for event in task(tmp_path, reply) if isinstance(event, TokensUsed)] == [expected]
+    spent = json.dumps({"request": "x", "tokensIn": 100, "tokensOut": 5, "cacheWrites": 0, "cacheReads": 90})
+    shown = {"ts": 1, "type": "say", "say": "api_req_started", "text": spent, "modelInfo": model}
+    written(tmp_path / "1700" / "ui_messages.json", json.dumps([shown]).encode())
+    both = [event.usage for event in task(tmp_path, reply) if isinstance(event, TokensUsed)]
+    assert [(one.input_tokens, one.total) for one in both] == [(10, 105)]
+
+
+def test_what_the_client_adds_to_a_task_opens_no_turn(tmp_path: Path) -> None:
+    """2.14.0 answers a call of an unknown tool with a "user" message that holds the environment alone, or nothing."""
+    where = "<environment_details>\n# Current Mode\nACT MODE\n</environment_details>"
+    events = task(
+        tmp_path,
+        said("user", "<task>\nGo.\n</task>", where),
+        replied(used("c1", "no_such", x="1")),
+        said("user", where),
+        replied({"type": "text", "text": "Hm."}),
+        said("user", ""),
+        replied({"type": "text", "text": "Done."}),
+    )
+    (session,) = sessions_of(events)
+    assert len(session.turns) == 1
+    assert [(event.text, event.by) for event in events if isinstance(event, UserSaid)] == [
+        ("Go.", "user"),
+        (where, "client"),
+        (where, "client"),
+    ]
+
+
+def test_a_call_of_a_server_that_failed_in_a_task_is_a_failure(tmp_path: Path) -> None:
+    """2.14.0 says so in words alone, whether the model named the server or called by the tool's own name."""
+    events = task(
+        tmp_path,
+        said("user", "<task>\nGo.\n</task>"),
+        replied(used("c1", "use_mcp_tool", server_name="toy", tool_name="fail", arguments="{}")),
+        said("user", "[use_mcp_tool for 'toy'] Result:\nError:\ntoy failure: r"),
+        replied(used("c2", "c-Ab120mcp0fail", reason="why")),
+        said("user", "[use_mcp_tool for 'toy'] Result:\nError:\ntoy failure: why"),
+        replied(used("c3", "c-Ab120mcp0echo", text="Error:")),
+        said("user", "[use_mcp_tool for 'toy'] Result:\nno Error:\nat all"),
+    )
+    assert {event.call_id: event.result.outcomes for event in events if isinstance(event, ToolReturned)} == {
+        "c1": (Failure("failed", "toy failure: r"),),
+        "c2": (Failure("failed", "toy failure: why"),),
+        "c3": (TextOutcome("no Error:\nat all"),),
+    }
+
+
+def test_a_listing_of_all_below_a_folder_has_the_paths_as_the_client_gave_them(tmp_path: Path) -> None:
+    events = task(
+        tmp_path,
+        said("user", "<task>\nGo.\n</task>"),
+        replied(used("c1", "list_files", path="src", recursive=True)),
+        said("user", "[list_files for 'src'] Result:\na.py\nutil/\nutil/b.py"),
+    )
+    (called,) = [event.call for event in events if isinstance(event, ToolCalled)]
+    (returned,) = [event.result for event in events if isinstance(event, ToolReturned)]
+    assert called.operations == (op.FindFiles("**/*", "src"),)
+    assert returned.outcomes == (PathsOutcome(("a.py", "util/", "util/b.py")),)

@@ -244,3 +244,25 @@ def test_a_command_of_the_extension_says_beside_its_output_how_it_ended(tmp_path
     assert [event.call.operations for event in events if isinstance(event, ToolCalled)] == [(RunCommand("x"),)]
     (returned,) = [event for event in events if isinstance(event, ToolReturned)]
     assert returned.result.outcomes == (CommandOutcome(2, output="no"),)
+
+
+def test_a_call_that_could_not_be_made_is_a_failure_by_its_state(tmp_path: Path) -> None:
+    """1.5.11: the state stays "generated" without output, and only the words that follow say why."""
+    edit = '{"file_path": "a.py", "edits": [{"old_string": "x", "new_string": "y"}]}'
+    texts = {
+        "t1": 'Edit at index 0: string not found in file: "x"',
+        "t2": "Directory does not exist: /p/nope",
+    }
+    states = [
+        continue_state("t1", "MultiEdit", edit, "generated"),
+        continue_state("t2", "List", '{"dirpath": "nope"}', "generated"),
+    ]
+    for state in states:
+        del state["output"]
+    told = [
+        {"message": {"role": "tool", "content": text, "toolCallId": id}, "contextItems": []}
+        for id, text in texts.items()
+    ]
+    events = events_of(tmp_path, continue_document(continue_reply("", *states), *told))
+    returned = {event.call_id: event.result.outcomes for event in events if isinstance(event, ToolReturned)}
+    assert returned == {id: (Failure("failed", text),) for id, text in texts.items()}
