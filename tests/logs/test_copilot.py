@@ -488,10 +488,12 @@ def test_the_first_versions_name_a_server_in_the_tool_alone_and_an_agent_by_its_
         parentToolCallId="c-1",
         toolRequests=[{"toolCallId": "c-2", "name": "toy-echo", "arguments": {"text": "hi"}, "type": "function"}],
     )
+    more = copilot("assistant.message", 3, content="Seen.", parentToolCallId="c-1", toolRequests=[])
     unclear = called("c-3", "my-own-tool", {})
-    told = events(tmp_path, begun, spawn, inner, unclear)
+    told = events(tmp_path, begun, spawn, inner, more, unclear)
     calls = {event.call_id: event for event in told if isinstance(event, ToolCalled)}
     assert calls["c-2"].call.operations == (CallMcpTool("toy", "echo", {"text": "hi"}),)
     assert (calls["c-1"].stream, calls["c-2"].stream) == ("main", "c-1")
+    assert [(event.text, event.stream) for event in told if isinstance(event, ModelSaid)] == [("Seen.", "c-1")]
     assert [event.call_id for event in told if isinstance(event, AgentStarted)] == ["c-1"]
     assert isinstance(calls["c-3"].call.operations[0], Unrecognised), "two hyphens may be split in two ways"

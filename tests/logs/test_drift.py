@@ -19,6 +19,7 @@ from dragoman.logs.history.observed import counted_in
 from dragoman.logs.history.shapes import Shape, kind_of
 from dragoman.model import CallFunction, CallMcpTool, Failure, SteerClient, ToolCalled, ToolReturned, Unrecognised
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES, _block, _claude, _codex, _told, lines
+from tests.logs.test_printed import cline, hook
 
 Change = Callable[[Any], Any]
 
@@ -298,7 +299,7 @@ def test_what_was_never_answered_tells_of_new_tools_only(tmp_path: Path) -> None
     assert told(found(path, "claude_code")) == [("new_tool", "made_up", None)]
 
 
-def test_an_unknown_tool_that_its_client_skipped_or_left_to_a_server_is_no_drift(tmp_path: Path) -> None:
+def test_an_unknown_tool_is_drift_whether_it_is_answered_and_in_whatever_shape(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     of_server = json.dumps({"content": [{"type": "text", "text": "hi"}]})
 
@@ -308,11 +309,44 @@ def test_an_unknown_tool_that_its_client_skipped_or_left_to_a_server_is_no_drift
 
     answered = [called("t1", "Read"), _told("u4", "u1", "t1", "ok", result="ok")]
     path.write_bytes(lines(*answered, called("t2", "made_up")))
-    assert told(found(path, "claude_code")) == [], "never answered, in a log that has answers"
-    path.write_bytes(lines(called("t2", "toy__echo"), _told("u3", "u2", "t2", of_server, result=of_server)))
+    assert told(found(path, "claude_code")) == [("new_tool", "made_up", None)], "never answered"
+    for name in ("made_up", "made__up"):
+        path.write_bytes(lines(called("t2", name), _told("u3", "u2", "t2", of_server, result=of_server)))
+        assert told(found(path, "claude_code")) == [("new_tool", name, None)], "its servers' are called mcp__…"
+    path.write_bytes(lines(called("t2", "mcp__toy__echo"), _told("u3", "u2", "t2", of_server, result=of_server)))
     assert told(found(path, "claude_code")) == []
-    path.write_bytes(lines(called("t2", "made_up"), _told("u3", "u2", "t2", "done", result="done")))
-    assert told(found(path, "claude_code")) == [("new_tool", "made_up", None)]
+    refused = "<tool_use_error>Error: No such tool available: made_up</tool_use_error>"
+    path.write_bytes(lines(called("t2", "made_up"), _told("u3", "u2", "t2", refused, is_error=True)))
+    assert told(found(path, "claude_code")) == []
+
+
+def test_what_cline_leaves_to_a_server_or_does_not_answer_is_no_drift(tmp_path: Path) -> None:
+    """3.0.64 prints `toy__echo` and names no server; 2.14.0 answers no call of a tool that it does not have."""
+    path = tmp_path / "printed.jsonl"
+
+    def printed(name: str, output: object) -> list[tuple[str, str, str | None]]:
+        call = {"contentType": "tool", "toolName": name, "toolCallId": "t1"}
+        events = [
+            {"type": "content_start", **call, "input": {"text": "hi"}},
+            {"type": "content_end", **call, "output": output},
+        ]
+        path.write_bytes(lines(hook("agent_start", "a"), *map(cline, events)))
+        return [one for one in told(found(path, "cline")) if one[0] == "new_tool"]
+
+    of_server = {"content": [{"type": "text", "text": "hi"}]}
+    assert printed("toy__echo", of_server) == []
+    assert printed("made_up", of_server) == [("new_tool", "made_up", None)]
+    assert printed("made__up", "done") == [("new_tool", "made__up", None)]
+    path = tmp_path / "1700" / "api_conversation_history.json"
+    path.parent.mkdir()
+    uses = [("c1", "list_files", {"path": "."}), ("c2", "no_such", {"x": "1"})]
+    replies = [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": name, "input": given}]}
+        for id, name, given in uses
+    ]
+    answer = {"role": "user", "content": [{"type": "text", "text": "[list_files for '.'] Result:\na.py"}]}
+    path.write_text(json.dumps([replies[0], answer, replies[1]]))
+    assert [one for one in told(found(path, "cline")) if one[0] == "new_tool"] == []
 
 
 def test_a_run_of_kilo_is_told_from_one_of_opencode_by_what_it_prints(tmp_path: Path) -> None:

@@ -117,6 +117,13 @@ def test_an_agent_hangs_under_the_call_that_spawned_it(tmp_path: Path) -> None:
     assert heard(own) == [("agent", "Look.")]
 
 
+def test_the_task_of_an_agent_among_the_user_s_words_is_not_the_user_s(tmp_path: Path) -> None:
+    """Up to 0.24.0 an agent's messages stand in the session that spawned it."""
+    task = "Your task is to do the work that follows:\n<objective>\nLook.\n</objective>\nThen report."
+    events = events_of(tmp_path, lines(GEMINI_HEADER, message("m1", "user", "Fix it."), message("m2", "user", task)))
+    assert heard(events) == [("user", "Fix it."), ("agent", task)]
+
+
 def test_a_rewind_names_the_last_event_that_still_counts(tmp_path: Path) -> None:
     (rewound,) = [event for event in events_of(tmp_path, GEMINI) if isinstance(event, HistoryRewound)]
     assert rewound.to == "g-1:m4:2"

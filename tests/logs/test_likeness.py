@@ -83,6 +83,14 @@ def test_a_log_with_several_tools_that_no_version_had_is_read_with_doubt(tmp_pat
     assert isinstance(told[-1], CommandOutcome)
 
 
+def test_a_mark_in_a_name_excuses_no_tool_where_servers_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(CLAUDE + lines(*use(20, "Frob__nicate"), *use(22, "Tele__port")))
+    assert (finding(path, "claude_code") or "").startswith("like claude_code, not claude_code: no version of it had Fr")
+    path.write_bytes(CLAUDE + lines(*use(20, "mcp__frob__nicate"), *use(22, "mcp__tele__port")))
+    assert finding(path, "claude_code") is None
+
+
 def test_doubt_is_the_same_when_a_file_is_read_on(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     first = CLAUDE + lines(*use(20, "Frobnicate"), *use(22, "Teleport"))

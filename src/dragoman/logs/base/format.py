@@ -111,6 +111,10 @@ class LogFormat(abc.ABC):
     written_by_field: ClassVar[tuple[str, ...] | None] = None
     """Where sessions name the program that wrote them: the field of their metadata, then words that are in the names of
     this client. A log that names another program is only like this client's: its results are kept as text."""
+    unnamed_server: ClassVar[str | None] = None
+    """What stands in the name of a server's tool where a log does not say which tools are a server's."""
+    answers_unknown: ClassVar[bool] = True
+    """Whether a call of a tool that its client does not have is answered in the log."""
     knows_free: ClassVar[bool] = False
     """Whether a cost of 0 in it means that nothing was paid; other clients log 0 for a price that they do not know."""
     endings: ClassVar[tuple[str, ...]] = (".jsonl", ".json", ".db")

@@ -31,7 +31,7 @@ class Likeness:
         elif isinstance(event, ev.ToolReturned):
             call = self._waiting.pop(event.result.call_id, None)
             if call is not None:
-                self._tools.answered(call, event.result)
+                self._tools.answered(call, event.result, self._format.name)
 
     @property
     def what(self) -> str | None:

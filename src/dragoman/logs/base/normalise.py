@@ -148,7 +148,7 @@ class Normaliser:
         else:
             call = self.calls.get(id) or dialect.read_call(NativeCall(id, native.name or "", {}))
             result = dialect.read_result(call, native)
-        self.tools.answered(call, result)
+        self.tools.answered(call, result, self.client)
         if self._remembers is None:
             self.returned_ids.add(id)
         else:
@@ -215,8 +215,8 @@ class ToolsMet(msgspec.Struct):
     """The tools whose calls were carried out in a log: those its client has, and those that no version of it had.
 
     Several of the latter, and not a few among all, say that another program wrote the log. One alone may be new in the
-    client, and one that was refused is a model's invention. A name with a mark (`toy__echo`) may be that of a server
-    which the log does not name, as in what Cline 3.0.64 prints.
+    client, and one that was refused is a model's invention. Where a log does not name its servers, a name with the
+    mark of theirs (`LogFormat.unnamed_server`) may be one of their tools.
     """
 
     fewest: ClassVar = 2
@@ -226,13 +226,15 @@ class ToolsMet(msgspec.Struct):
     known: set[str] = set()
     strange: set[str] = set()
 
-    def answered(self, call: Call, result: Result) -> None:
+    def answered(self, call: Call, result: Result, client: str) -> None:
         """A call and what it gave; tools of servers and of the user say nothing."""
         for operation in call.operations[:1]:
             kind = type(operation)
             if kind is op.Unrecognised:
                 name = call.native.name
-                if "__" not in name and not any(isinstance(one, Failure) for one in result.outcomes):
+                if not is_perhaps_of_a_server(client, name) and not any(
+                    isinstance(one, Failure) for one in result.outcomes
+                ):
                     self.strange.add(name)
             elif kind is not op.CallMcpTool and kind is not op.CallFunction:
                 self.known.add(call.native.name)
@@ -242,6 +244,12 @@ class ToolsMet(msgspec.Struct):
         """Whether they are those of another program."""
         strange = len(self.strange)
         return strange >= self.fewest and strange >= self.share * (strange + len(self.known))
+
+
+def is_perhaps_of_a_server(client: str, name: str) -> bool:
+    """Whether a tool that nobody knows is named as those of servers are, in logs that do not name their servers."""
+    mark = FORMATS[client].unnamed_server
+    return mark is not None and mark in name.strip(mark)
 
 
 @cache

@@ -57,6 +57,8 @@ class Cline(TaskFormat):
 
     name = CLIENT
     dialect = CLIENT
+    unnamed_server = "__"  # what 3.0.57 to 3.0.65 print: `toy__echo`, and no list of servers
+    answers_unknown = False  # 2.14.0 goes on with the next request
     written_by = "cline_writer.ClineWriter"
 
     def recognise(self, sample: Sample) -> float:

@@ -63,6 +63,7 @@ class QwenCode(LogFormat):
 
     name = CLIENT
     dialect = CLIENT
+    answers_unknown = False  # 0.23.3 and 0.24.4 have cancelled calls in what they print, and nothing in the log
     written_by = "qwen_writer.QwenWriter"
 
     def recognise(self, sample: Sample) -> float:

@@ -1,8 +1,9 @@
 """What logs hold, compared with what is known of each client: its tools, its records and their fields, its results.
 
 Rules: a call its client refused (no such tool, wrong arguments) is a model's mistake and no evidence, and neither is
-one that it skipped or never answered; of a log without any result, as some clients keep it, names of tools are. A name
-or a parameter that is known at any version is known; what is declared to have no meaning is known too.
+one that it skipped. One that was never answered tells of its tool alone, and not where the client leaves calls of
+unknown tools without an answer. A name or a parameter that is known at any version is known; what is declared to have
+no meaning is known too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 from dragoman.dialects import DIALECTS, Dialect, Steer
 from dragoman.logs.base.format import decoded
 from dragoman.logs.base.likeness import Likeness
+from dragoman.logs.base.normalise import is_perhaps_of_a_server
 from dragoman.logs.base.raw_bytes import Originals
 from dragoman.model import Failure, NativeCall, events as ev, operations as op
 from dragoman.registry import FORMATS
@@ -171,7 +173,7 @@ class _Checker:
             elif isinstance(event, ev.Unreadable):
                 self._add(found.format, event, "unreadable", "record", seen=event.reason)
         for called in waiting.values():
-            if dialect is not None and not observed.results:
+            if dialect is not None and (not observed.results or (format.answers_unknown and format.captured)):
                 self._call(found.format, dialect, called, None)
         if likeness.what is not None:
             self._unlike[found.path] = likeness.what
@@ -243,7 +245,7 @@ class _Checker:
             any(isinstance(operation, op.CallMcpTool | op.CallFunction) for operation in call.operations)
             and _is_nearly_own(dialect, name)
         ):
-            if not _is_evidence(returned):
+            if not _is_evidence(client, name, returned):
                 return
             self._add(client, event, "new_tool", name)
             self._shapes.setdefault((client, name), Shape()).learn(call.native.arguments, event.source)
@@ -317,15 +319,18 @@ def _is_refusal(outcome: Any) -> bool:
     return isinstance(outcome, Failure) and outcome.kind in ("unknown_tool", "invalid_arguments")
 
 
-def _is_evidence(returned: ev.ToolReturned | None) -> bool:
+def _is_evidence(client: str, name: str, returned: ev.ToolReturned | None) -> bool:
     """Whether the client has a tool nobody knows: it did not skip the call, and did not hand it to a server.
 
-    What Cline prints does not say which tools are a server's: their results have the shape of the protocol.
+    Where a log does not say which tools are a server's, those have a name with a mark and results in the shape of the
+    protocol; in other logs that shape says nothing, as their names tell whose a tool is.
     """
     if returned is None:
         return True
     if any(isinstance(outcome, Failure) and outcome.kind == "cancelled" for outcome in returned.result.outcomes):
         return False
+    if not is_perhaps_of_a_server(client, name):
+        return True
     content = None if returned.result.native is None else returned.result.native.content
     given = decoded(content.encode("utf-8", "replace")) if isinstance(content, str) and content[:1] == "{" else None
     pieces = given.get("content") if isinstance(given, dict) else None
