@@ -20,7 +20,7 @@ from dragoman.model.calls import NativeCall
 from tests.engine.loopback import Turn
 
 from .cell import results, text_of
-from .driven import CLIENTS
+from .driven import SETUPS
 from .sandbox import programs_of, run_inside
 from .server import MARK, Script, served
 
@@ -39,6 +39,7 @@ STARTED: dict[str, Callable[[str, str], Sequence[str]]] = {
     "pi": lambda prompt, model: ("-p", "--provider", "here", "--model", model, "--offline", prompt),
     "continue": lambda prompt, _: ("-p", prompt, "--auto"),
     "cline": lambda prompt, model: ("--json", "--auto-approve", "true", "-P", "openai-compatible", "-m", model, prompt),
+    "droid": lambda prompt, _: ("exec", "--model", "custom:here-0", "--skip-permissions-unsafe", prompt),
 }
 
 
@@ -97,7 +98,7 @@ def _run(client: str, folder: Path, program: Path, node: Path | None) -> Answere
         (project / name).write_bytes(text.encode())
     script = Script([*(Turn(calls=tuple(calls)) for calls in asked.turns), Turn("Done.")])
     with served(script) as port:
-        setup = CLIENTS[client].setup(port, asked.model)
+        setup = SETUPS[client](port, asked.model)
         for name, content in setup.files.items():
             (home / name).parent.mkdir(parents=True, exist_ok=True)
             (home / name).write_text(content if isinstance(content, str) else json.dumps(content))

@@ -188,6 +188,19 @@ def _cline(port: int, model: str = "claude-sonnet-4-5") -> Setup:
     )
 
 
+def droid(port: int, model: str = "claude-sonnet-4-5") -> Setup:
+    of_openai = model.startswith("gpt")
+    about = {
+        "model": model,
+        "displayName": "here",
+        "baseUrl": f"http://127.0.0.1:{port}{'/v1' * of_openai}",
+        "apiKey": "none",
+        "provider": "openai" if of_openai else "anthropic",
+    }
+    settings = {"customModels": [about], "enableTelemetry": False, "cloudSessionSync": False}
+    return Setup({"FACTORY_API_KEY": "fk-none"}, {".factory/settings.json": settings})
+
+
 CLIENTS = {
     "claude_code": Driven(
         _claude,
@@ -248,3 +261,6 @@ CLIENTS = {
         terminal=True,
     ),
 }
+
+SETUPS: dict[str, Callable[..., Setup]] = {**{name: client.setup for name, client in CLIENTS.items()}, "droid": droid}
+"""Also of clients that resume no session here: droid needs its maker's server for that."""

@@ -52,7 +52,7 @@ from tests.engine.loopback import Raw, Turn
 
 from .asked import STARTED, options
 from .cell import results, text_of
-from .driven import CLIENTS, Setup
+from .driven import SETUPS, Setup
 from .install import HOOKED, VERSIONS
 from .sandbox import programs_of, run_inside
 from .server import MARK, Script, served
@@ -80,7 +80,6 @@ OPTIONS: dict[str, Callable[[str], Sequence[str]]] = {
         *("--json", "--auto-approve", "true", "-P", "openai-compatible", "-m", "claude-sonnet-4-5", prompt),
     ),
     "goose": lambda prompt: ("run", "--no-session", "--no-profile", "--with-builtin", "developer", "-t", prompt),
-    "droid": lambda prompt: ("exec", "--model", "custom:here-0", "--skip-permissions-unsafe", prompt),
 }
 ENFORCING = ("claude_code", "codex", "gemini_cli", "qwen_code", "copilot", "opencode", "pi", "droid", "cline", "goose")
 """Clients that are run here."""
@@ -101,16 +100,11 @@ NUMBERS = {**VERSIONS, **HOOKED}
 def setup_of(client: str, port: int) -> Setup:
     """What a client needs to reach the server. Gemini CLI asks a model after 30 turns whether it goes round in circles,
     and waits longer and longer for an answer that it understands."""
-    if client == "droid":
-        about = {"model": "claude-sonnet-4-5", "displayName": "here", "baseUrl": f"http://127.0.0.1:{port}"}
-        models = [{**about, "apiKey": "none", "provider": "anthropic"}]
-        settings = {"customModels": models, "enableTelemetry": False, "cloudSessionSync": False}
-        return Setup({"FACTORY_API_KEY": "fk-none"}, {".factory/settings.json": settings})
     if client == "goose":
         reached = {"GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "gpt-4o", "OPENAI_HOST": f"http://127.0.0.1:{port}"}
         quiet = {"GOOSE_MODE": "auto", "GOOSE_DISABLE_KEYRING": "1", "GOOSE_DISABLE_SESSION_NAMING": "true"}
         return Setup({**reached, **quiet, "OPENAI_API_KEY": "none", "GOOSE_TELEMETRY_ENABLED": "false"})
-    setup = CLIENTS[client].setup(port)
+    setup = SETUPS[client](port)
     if client == "gemini_cli":
         name = ".gemini/settings.json"
         setup.files[name] = {**setup.files[name], "model": {"disableLoopDetection": True}}

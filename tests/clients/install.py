@@ -31,7 +31,7 @@ VERSIONS = {
     "cline": "3.0.65",
 }
 HOOKED = {"droid": "0.215.0", "goose": "1.52.0"}
-"""Clients of which only the hooks are tried."""
+"""Clients of which only the hooks are tried, and of droid the edits."""
 EARLIER = {"codex_in_lf": "0.128.0"}
 """Versions before, of which only one thing is tried: the last Codex that writes changed lines with LF."""
 NODE = "24.21.0"

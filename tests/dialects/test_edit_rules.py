@@ -31,8 +31,12 @@ ARGUMENTS = {
         {"file_path": "f", "edits": [{"old_string": "{old}", "new_string": "{new}", "replace_all": "{all}"}]},
         None,
     ),
+    "droid": ("Edit", {"file_path": "f", "old_str": "{old}", "new_str": "{new}"}, "change_all"),
 }
 """How each vocabulary says an edit; the name of the flag that replaces all, where it stands beside the texts."""
+
+COMPARED = tuple(name for name in ARGUMENTS if name != "droid")
+"""The eight that all cases were run in; droid's are a table of their own."""
 
 REFUSED = None
 
@@ -220,12 +224,47 @@ CASES: dict[str, tuple[str | None, str, str, dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("name", COMPARED)
 @pytest.mark.parametrize("case", CASES)
 def test_an_edit_finds_its_place_as_in_the_client(case: str, name: str) -> None:
     file, old, new, expected = CASES[case]
     wanted = next((text for names, text in expected.items() if name in names.split()), REFUSED)
     assert edited(DIALECTS[name], file, old, new) == wanted
+
+
+DROID: dict[str, tuple[str, str, str, bool, str | None]] = {
+    "a text in one place": ("a\nb\n", "a", "A", False, "A\nb\n"),
+    "a text for itself": ("a\n", "a", "a", False, "a\n"),
+    "a text in two places": ("aaaa\n", "aa", "b", False, REFUSED),
+    "a text that overlaps itself": ("aaa\n", "aa", "b", False, "ba\n"),
+    "all places": ("aaaa\n", "aa", "b", True, "bb\n"),
+    "blanks at the end of a line": ("a  \nb\n", "a\nb", "c", False, REFUSED),
+    "curly quotes": ("“q”\n", '"q"', "z", False, REFUSED),
+    "a line end more than the file's last line has": ("a\nb", "b", "B\n", False, "a\nB"),
+    "two line ends more": ("a\nb", "b", "B\n\n", False, "a\nB\n"),
+    "the last line end left out": ("a\nb\n\n", "b\n\n", "B", False, "a\nB\n"),
+    "all of the file": ("a\n", "a\n", "", False, "\n"),
+    "the last line": ("a\nb", "\nb", "", False, "a"),
+    "a byte order mark": ("\ufeffa\nb\n", "a", "A", False, "\ufeffA\nb\n"),
+    "a byte order mark that is asked for": ("\ufeffa\nb\n", "\ufeffa", "A", False, REFUSED),
+    "CR alone": ("a\rb\rc", "a\nb", "B", False, "B\rc"),
+    "CR in fewer lines than LF": ("a\rb\nc\n", "b", "B", False, "a\nB\nc\n"),
+    "CR in fewer lines than CRLF": ("a\rb\r\nc\r\n", "b", "B", False, "a\r\nB\r\nc\r\n"),
+    "CR in as many lines as CRLF": ("a\r\nb\r", "a", "A", False, "A\r\nb\r\n"),
+    "each line end once": ("a\rb\nc\r\nd", "a", "A", False, "A\nb\nc\nd"),
+    "CR in the new text": ("a\r\nb\r\n", "b", "B\rC", False, "a\r\nB\r\nC\r\n"),
+    "CRLF in the old text": ("a\nb\nc\n", "a\r\nb", "A\r\nB", False, "A\nB\nc\n"),
+    "CRLF in as many lines as LF": ("a\r\nb\n", "b", "B\nC", False, "a\nB\nC\n"),
+    "CRLF in more lines than LF": ("a\r\nb\r\nc\n", "b", "B\nC", False, "a\r\nB\r\nC\r\nc\r\n"),
+    "an empty file": ("", "", "x\n", False, "x"),
+}
+"""What droid 0.215.0 leaves: the file, the old and the new text, and whether all places are meant."""
+
+
+@pytest.mark.parametrize("case", DROID)
+def test_an_edit_ends_as_in_droid(case: str) -> None:
+    file, old, new, everywhere, wanted = DROID[case]
+    assert edited(DIALECTS["droid"], file, old, new, everywhere=everywhere) == wanted
 
 
 COPILOT = {

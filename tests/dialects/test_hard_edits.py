@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.dialects import DIALECTS
-from tests.dialects.test_edit_rules import ARGUMENTS, REFUSED, edited
+from tests.dialects.test_edit_rules import COMPARED, REFUSED, edited
 
 HARD: dict[str, tuple[str, str, str, dict[str, str]]] = {
     "a byte order mark before the line that is found": (
@@ -297,7 +297,7 @@ HARD: dict[str, tuple[str, str, str, dict[str, str]]] = {
 """What is asked for → the file, the old and the new text, and by client what it leaves; the others refuse it."""
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("name", COMPARED)
 @pytest.mark.parametrize("case", HARD)
 def test_a_hard_edit_ends_as_in_the_client(case: str, name: str) -> None:
     file, old, new, expected = HARD[case]

@@ -12,6 +12,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, Content, NativeResult
+from dragoman.model.edit_rules import EditRules
 from dragoman.model.json_text import read_json
 
 from .base.conversions import EMPTY_IS_UNSAID, INVERTED, LINE_COUNT, SECONDS, WHOLE, Conversion, whole, whole_number
@@ -21,6 +22,7 @@ from .base.match_lines import as_ripgrep, by_mode, from_ripgrep, read_by_mode
 from .base.mcp_names import McpNames
 from .base.patch_text import ABOUT_PATCHES, changes_listed
 from .base.patch_tool import PatchTool
+from .base.refusals import Refusals
 from .base.spelling import Spelling, means, native_only
 from .base.words import PATH, by_hand, ended_badly, lines, one_of, one_stream, picture, single, words
 
@@ -157,11 +159,29 @@ def _edit_read(text: str, _asked: op.Operation) -> out.ChangesOutcome | None:
     )
 
 
+EDIT_RULES = EditRules(
+    identical="accept", empty_old="fill_empty", file_view="all_lf", line_ends="majority", final_newline="restored"
+)
+"""Seen with 0.215.0 on loopback."""
+REFUSALS = Refusals(
+    {
+        "no_match": "The text to replace was not found in the file. Please ensure the old_str parameter matches the "
+        "exact text in the file, including whitespace and line breaks.",
+        "many_matches": "Found {count} occurrences of the specified text, but change_all is false. Either:\n"
+        "1. Provide more context in old_str to make it unique\n"
+        "2. Set change_all to true if you want to replace all {count} occurrences",
+    },
+    around=("Error: Error: ", ""),
+)
+
+
 class Edit(Spelling[op.EditFile]):
     """Replace a piece of text in a file. It must occur exactly once, unless `change_all` is set."""
 
     native_name = "Edit"
     families = EDITING
+    edit_rules = EDIT_RULES
+    refusals = REFUSALS
     approximated = {"edits": "a text is matched, not whole lines"}
 
     file_path: str = means("path", "Path of the file.")
@@ -173,6 +193,8 @@ class Edit(Spelling[op.EditFile]):
         single(
             out.ChangesOutcome,
             words(out.Change, "The file {path} has been updated successfully.", kind="modified", path=PATH),
+            # So it is said of an edit that puts a text in its own place (0.215.0).
+            words(out.Change, "The file {path} has been updated successfully.", kind="unchanged", path=PATH),
         ),
         formerly=(by_hand(out.ChangesOutcome, lambda _outcome, _asked: None, _edit_read, says=("changes",)),),
     )

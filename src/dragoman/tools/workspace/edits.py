@@ -108,7 +108,7 @@ def _whole_lines(seen: str, text: str, places: Sequence[Place]) -> list[Place]:
 
 def _finish(document: Document, original: str, rules: EditRules) -> None:
     """The last line's end and the line ends of the whole file, where the rules are about them."""
-    if rules.final_newline == "restored" and original:
+    if rules.final_newline == "restored":
         had, has = original.endswith("\n"), document.text.endswith("\n")
         if had and not has:
             document.splice([(len(document.text), len(document.text), "\n")])

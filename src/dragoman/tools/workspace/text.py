@@ -160,7 +160,8 @@ def rewritten(before: bytes | None, content: str) -> bytes:
 class Document:
     """Text being edited: `text` has "\\n" alone, and every line gets its own end back in `encode`.
 
-    With the view "kept" it has its line ends as they are; with "all_lf" a lone "\\r" is one too, and stays "\\n".
+    With the view "kept" it has its line ends as they are; with "all_lf" a lone "\\r" is one too, and becomes "\\n"
+    unless all lines get the end that most of them had.
     """
 
     def __init__(self, text: str, encoding: Encoding, view: Literal["lf", "kept", "all_lf"] = "lf") -> None:
@@ -178,6 +179,9 @@ class Document:
         if 0 < returns < ends:
             self._ends = bytearray(line.endswith("\r") for line in text.split("\n")[:-1])
         if view == "all_lf":
+            lone = self.text.count("\r")
+            if lone > max(returns, self.text.count("\n") - returns):
+                self.newline = "\r"
             self.text = self.text.replace("\r", "\n")
 
     @classmethod
@@ -228,8 +232,8 @@ class Document:
         if self._ends is not None:
             lines = self.text.split("\n")
             text = "\n".join([line + "\r" * crlf for line, crlf in zip(lines, self._ends, strict=False)] + lines[-1:])
-        elif self.newline == "\r\n":
-            text = self.text.replace("\n", "\r\n")
+        elif self.newline != "\n":
+            text = self.text.replace("\n", self.newline)
         return encode(text, self.encoding)
 
 
