@@ -110,13 +110,13 @@ def _split(line: str) -> tuple[list[str], bool]:
     whole = [command for command in commands if command]
     if any(not command for command in commands[:-1]):
         plain = False
-    heads = [_words(command)[0] for command in whole]
+    heads = [words_of(command)[0] for command in whole]
     # An assignment before a command can make it another one: PATH, LD_PRELOAD, GIT_SSH_COMMAND.
     acts = any(head in _KEYWORDS or _ASSIGNMENT.match(head) for head in heads)
     return whole, plain and bool(whole) and not acts
 
 
-def _words(command: str) -> list[str]:
+def words_of(command: str) -> list[str]:
     """The words of a command without their quotes and escapes; at least one."""
     words: list[str] = []
     word: list[str] | None = None
@@ -152,7 +152,7 @@ def _words(command: str) -> list[str]:
 
 def _candidates(command: str, depth: int) -> list[Candidate]:
     """What a rule that forbids is matched against: the command in every spelling, and what it makes others run."""
-    words = _words(command.strip())
+    words = words_of(command.strip())
     while words and (words[0] in _KEYWORDS or _ASSIGNMENT.match(words[0])):
         words = words[1:]
     if not words:

@@ -30,7 +30,7 @@ from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import fields_of
 
 from . import shell_reach
-from .command_lines import CommandLine, read_command_line
+from .command_lines import CommandLine, read_command_line, words_of
 from .reached_files import copies_links, fits_path, forget_listings, is_outside, names_of
 from .reached_rules import allows, reaches
 from .shell_reach import Effect, Folder, Reach
@@ -408,11 +408,28 @@ class Case:
         if shell is not None and rule.shell is None and shell not in _KNOWN_SHELLS:
             return False
         if self._part is not None:
-            return fnmatchcase(self._part[0], pattern) or self._part[1].candidates[0].text == pattern
+            if self._part[1].candidates[0].text == pattern:
+                return True
+            return fnmatchcase(self._part[0], pattern) and self._is_covered(self._part[0], pattern)
         written = self._text("command")[0]
         if written == pattern or not pattern.strip("*"):
             return True  # the very line, or any line
-        return lines[0].plain and all(fnmatchcase(one, pattern) for one in lines[0].commands)
+        return lines[0].plain and all(
+            fnmatchcase(one, pattern) and self._is_covered(one, pattern) for one in lines[0].commands
+        )
+
+    def _is_covered(self, command: str, pattern: str) -> bool:
+        """Whether a rule that allows one program has no other one named to it by what its `*` stands for."""
+        if command == pattern or not pattern.strip("*"):
+            return True
+        from .named_programs import names_another
+
+        place = join(self._root, getattr(self.operation, "cwd", None) or ".")
+
+        def leaves(folder: str) -> bool:
+            return is_outside(os.path.realpath(join(place, os.path.expanduser(folder))), self._root) is not False
+
+        return names_another(words_of(command), pattern, leaves) is None
 
     def _settings_fit(self, rule: Approval) -> bool:
         for name in _SWITCHES:
