@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.engine import Approval, ToolPolicy, verdict_on
+from dragoman.engine.named_programs import names_another
 from dragoman.engine.shell_reach import Folder
 from dragoman.model import Call, NativeCall, RunCommand
 from dragoman.serve.hook.deciding import Tool
@@ -239,3 +240,9 @@ def test_a_rule_that_says_the_words_itself_covers_them_as_often_as_it_says_them(
         ("/usr/bin/make SHELL=./x", "/usr/bin/make *"): "ask",
     }
     assert {key: _verdict(*key, tmp_path) for key in verdicts} == verdicts
+
+
+@pytest.mark.parametrize("program", ["cmake", "sqlite3", "make", "psql"])
+def test_a_word_too_long_to_look_at_counts_as_one_that_names_a_program(program: str) -> None:
+    word = "-D" + "COMPILER" * 100_000  # the pattern for cmake would search it for hours
+    assert names_another([program, word], f"{program} *", lambda folder: False) == word

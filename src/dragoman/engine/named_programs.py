@@ -130,6 +130,9 @@ _MAKE_PROGRAMS: Final = frozenset(
     "YACC LINT MAKEINFO TEX TEXI2DVI WEAVE CWEAVE TANGLE CTANGLE RM LD INSTALL OUTPUT_OPTION VPATH TESTS".split()
 )
 """Variables that GNU make's own rules run, and those that say how it runs the others (its manual, 10.3)."""
+_LONGEST: Final = 1000
+"""Characters of a word that is looked at. In a longer one some of these patterns search for seconds, and a hook that is
+late may be taken for a permission: such a word counts as one that names another program."""
 _MAKE_PLACES: Final = re.compile(r"(?:DIR|PREFIX|ROOT|FILES?|OUT|OUTPUT|DEST|LOG)\Z", re.IGNORECASE)
 
 
@@ -186,6 +189,9 @@ def _by_options(program: str, rest: Sequence[str], leaves: Leaves) -> Iterator[s
     for place, word in enumerate(rest):
         if word == "--" and program not in ("cmake", "make", "go", "npm", "uv"):
             return
+        if len(word) > _LONGEST:
+            yield word
+            continue
         may_be = word.startswith(("-", "+", "@")) or (place == 0 and program == "tar")  # its old form: `tar xIf`
         following = "".join(rest[place + 1 : place + 2])
         if program == "pytest" and word == "-p" and following.startswith("no:"):
