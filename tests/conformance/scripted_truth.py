@@ -589,7 +589,7 @@ def counts_in(record: str) -> dict[str, set[int]]:
 
 
 def compare_tokens(session: Scripted, events: list[AnyEvent], raw: str, compared: Compared) -> None:
-    """Each count is one that the record tells, under a name that says so; and each that was sent is told.
+    """Every count read is in the record, under a matching name, and every count that was sent is read.
 
     The server counted the answers. Where the client logged another number (Claude Code 2.1.54 an output of 1), the
     bytes of the record say so; a count that is in no record was not logged.
@@ -612,7 +612,7 @@ def compare_tokens(session: Scripted, events: list[AnyEvent], raw: str, compared
     for answer in answers:
         possible = output_tokens(answer)
         told_so = bool(possible & given)
-        is_logged = bool(possible & logged) and max(logged) not in given  # a session's total is told instead
+        is_logged = bool(possible & logged) and max(logged) not in given  # the log has the session's total instead
         compared.fact("tokens of an answer", holds=told_so or not is_logged, what=f"{sorted(possible)} not in {given}")
         compared.not_logged["tokens of an answer"] += not told_so
 

@@ -19,7 +19,7 @@ BROKEN_OFF = {
     "gemini_generate": {"gemini-generate-2be14b291190", "gemini-generate-8eee1aa9eda6"},
 }
 NO_REASON = {
-    # Responses that came whole and do not say why they ended. A stream that does not say it is one that broke off.
+    # Whole responses without a reason for their end. A stream without one was interrupted.
     "gemini_generate": {
         "gemini-generate-0806e96fc137",
         "gemini-generate-395fc3063672",

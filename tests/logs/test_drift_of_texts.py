@@ -1,4 +1,4 @@
-"""Drift of logs that are plain text: a mark that changed is told by its name, and no text that models may write is."""
+"""Drift of plain-text logs: a changed mark is reported by name, text that a model may have written is not."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ VENDORS = ("anthropic", "google", "openai")
 
 
 def ids_of(settings: type[Settings]) -> tuple[str, ...]:
-    """The ids that settings are for, as a type checker is told."""
+    """The ids that the type annotations list settings for."""
     (base,) = vars(settings)["__orig_bases__"]
     (ids,) = get_args(base)
     return get_args(ids)

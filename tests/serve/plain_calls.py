@@ -302,7 +302,7 @@ def _values(operation: Any) -> dict[str, Any]:
 
 
 def _count_lines(meant: Meant, base: dict[str, Any], fields: dict[str, tuple[str, Kind]]) -> None:
-    """Where the last line is told by a number of lines."""
+    """For vocabularies that give a number of lines instead of the last line."""
     named = {field: name for name, (field, kind) in fields.items() if kind == "number"}
     if {"first_line", "last_line"} <= named.keys():
         made = meant({**base, named["first_line"]: 3, named["last_line"]: 5})
