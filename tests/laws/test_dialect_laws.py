@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from jsonschema import Draft202012Validator
 
 from dragoman.dialects import DIALECTS, Dialect
@@ -113,6 +113,7 @@ def test_any_arguments_give_operations_or_a_typed_failure(name: str, data: st.Da
     assert list(laws.argument_problems(HELD[name], spelling, arguments)) == []
 
 
+@example(name_called="__0", arguments={})
 @given(name_called=TEXT, arguments=JSON_OBJECT)
 def test_an_unknown_tool_is_kept_as_it_was(name_called: str, arguments: dict[str, object]) -> None:
     for name in NAMES:

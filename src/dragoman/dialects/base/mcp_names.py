@@ -17,7 +17,7 @@ class McpNames(msgspec.Struct, frozen=True):
     With a `namespace` template the name is the tool's own and the server stands in the namespace.
     A template without a mark of its own (`{server}_{tool}`) fits any name, so it is only believed
     for servers that are known; a bare `{tool}` only for tools they are known to have. `marked` says that no tool of
-    the client's own has such a name, so that it is believed as well.
+    the client's own has such a name, so that it is believed as well, where the server's name is a legal one.
     """
 
     template: str
@@ -53,7 +53,9 @@ class McpNames(msgspec.Struct, frozen=True):
         if self.needs_servers:
             return None
         found = re.fullmatch(_pattern(self.template), name, re.DOTALL)
-        return (found["server"], found["tool"]) if found else None
+        if found is None or (self.marked and found["server"] != legal(found["server"])):
+            return None
+        return found["server"], found["tool"]
 
     def _tool_of(self, server: str, name: str) -> str | None:
         """The tool, if the name is this server's. Names hold what is legal in them, so servers are compared so."""
@@ -65,8 +67,8 @@ class McpNames(msgspec.Struct, frozen=True):
         return None
 
     def write(self, server: str | None, tool: str) -> tuple[str | None, str] | None:
-        """The namespace and name for a server's tool, or `None` when this way needs a server and none is named."""
-        if server is None and "{server}" in (self.namespace or self.template):
+        """The namespace and name for a server's tool, or `None` when this way needs a name and there is none."""
+        if not tool or (not server and "{server}" in (self.namespace or self.template)):
             return None
         named = legal(server or "")
         namespace = self.namespace.replace("{server}", named) if self.namespace else None
