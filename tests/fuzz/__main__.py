@@ -1,8 +1,8 @@
 """`make fuzz`: every target, and the laws of the tests with random examples, for a given time.
 
-Variables: FUZZ_SECONDS (default 120); SEED (a number, or "new" for a random one; default: the one in tests/fuzz/seed);
-TARGET (names, separated by commas; default: all); CASE (a number or a range such as 0-999999; for the target `laws`,
-the name of a test).
+Variables: FUZZ_SECONDS (default 120); FUZZ_CASES (most cases of a target; default: as many as the time allows);
+SEED (a number, or "new" for a random one; default: the one in tests/fuzz/seed); TARGET (names, separated by commas;
+default: all); CASE (a number or a range such as 0-999999; for the target `laws`, the name of a test).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from itertools import count
 from pathlib import Path
 
 from . import laws
@@ -28,6 +27,7 @@ def main() -> int:
     asked = os.environ.get("SEED") or SEED_FILE.read_text()
     seed = secrets.randbelow(10**9) if asked.strip() == "new" else int(asked)
     seconds = float(os.environ.get("FUZZ_SECONDS") or 120)
+    most = int(os.environ.get("FUZZ_CASES") or sys.maxsize)
     case = os.environ.get("CASE") or ""
     targets = all_targets()
     names = [name.strip() for name in (os.environ.get("TARGET") or ",".join([*targets, laws.NAME])).split(",")]
@@ -46,7 +46,7 @@ def main() -> int:
             held = [_range(target, seed, int(first), int(last or first)) for target in chosen]
             failed = not all(held)
         elif chosen:
-            failed = not _in_turn(chosen, seed, seconds)
+            failed = not _in_turn(chosen, seed, seconds, most)
         if running is not None:
             status = running.wait()
             output.seek(0)
@@ -74,8 +74,8 @@ def _range(target: Target, seed: int, first: int, last: int) -> bool:
     return True
 
 
-def _in_turn(targets: Sequence[Target], seed: int, seconds: float) -> bool:
-    """Runs the targets one after the other, each with an equal share of the time that is left.
+def _in_turn(targets: Sequence[Target], seed: int, seconds: float, most: int) -> bool:
+    """Runs the targets one after the other, each with an equal share of the time that is left, and `most` cases.
 
     Each has one process: what a target imports and compiles at its first cases takes longer than hundreds of others.
     """
@@ -86,7 +86,7 @@ def _in_turn(targets: Sequence[Target], seed: int, seconds: float) -> bool:
         if not _examples_hold(target, seed):
             failed = True
             continue
-        ran = run_cases(target, seed, count(), share)
+        ran = run_cases(target, seed, range(most), share)
         _count(target, ran.following, ran.seconds, ran.memory)
         if ran.failure is not None:
             _tell(target, seed, ran.failure)
