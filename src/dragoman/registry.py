@@ -153,6 +153,10 @@ class Registry(Generic[T]):
         return row
 
     def __getitem__(self, name: str) -> T:
+        row = None if self._own is None else self._own.get(name)
+        if row is not None and row.loaded:  # asked for every file and record of a log
+            loaded: T = row.value()
+            return loaded
         row = self._rows.get(name) or self._usable().get(name)
         if row is None:
             known = ", ".join(self) or "none yet"

@@ -293,7 +293,8 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
             else:
                 seen.otherwise.append(f"{number}: {edit}\n  there {told!r}\n  here  {done.told!r}")
             continue
-        if ours is None and client in REFUSING_MORE and file is not None and damaged(edit, file):
+        spread = client in EMPTY_IN_OUR_WORDS and not edit.old
+        if ours is None and file is not None and (spread or (client in REFUSING_MORE and damaged(edit, file))):
             seen.refused += 1
         else:
             seen.other.append(f"{number}: {edit}\n  there {file!r}\n  here  {ours!r}\n  told  {told[:150]!r}")

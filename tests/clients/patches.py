@@ -22,14 +22,17 @@ from dragoman.model import NativeCall, outcomes as out
 from dragoman.tools.workspace.memory import MemoryWorkspace
 
 from .asked import PATCHING_MODEL, answered, project_in
-from .install import VERSIONS
+from .install import HOOKED, VERSIONS as RESUMED
 
+VERSIONS = RESUMED | HOOKED
 SEED = 20261116
 PATCHES = 200
 TOGETHER = 25
 """Patches in one turn."""
-PARAMETERS = {"opencode": "patchText", "cline": "input", "copilot": None}
+PARAMETERS = {"opencode": "patchText", "cline": "input", "copilot": None, "droid": None}
 """Client → the parameter that takes the patch; `None`: it is the whole input."""
+NAMES = {"droid": "ApplyPatch"}
+"""What the tool is called; `apply_patch` where nothing else is said."""
 MODELS = {"copilot": "gpt-5.4"}
 """The model that a client must be asked for to offer patches; Copilot 1.0.102 offers none with gpt-5."""
 LINES = (
@@ -116,7 +119,7 @@ def whole(sections: Sequence[Sequence[str]]) -> str:
 def patch_call(client: str, id: str, patch: str) -> NativeCall:
     """A patch, as this client is asked for it."""
     parameter = PARAMETERS[client]
-    return NativeCall(id, "apply_patch", patch if parameter is None else {parameter: patch})
+    return NativeCall(id, NAMES.get(client, "apply_patch"), patch if parameter is None else {parameter: patch})
 
 
 def files_of(name: str, patch: Patch) -> dict[str, str]:
@@ -195,8 +198,6 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
         elif done.files is not None:
             seen.told += 1
             told = found.told[native.id].replace(f" /{below}", " ").replace(below, "")
-            if client == "copilot" and patch.taken is not None:
-                told = told.replace("Modified", "Added")  # a file that was moved over another
             if done.told == _FUZZ.sub("", told):
                 seen.texts += 1
             else:

@@ -344,7 +344,11 @@ def test_changes_and_listings_in_words() -> None:
     assert understood("list_files", {"path": "p"}, cut) == (
         out.DirectoryOutcome("p", (out.Entry("a", "directory"), out.Entry("b")), truncated=True),
     )
-    assert understood("list_files", {"path": "p", "recursive": "true"}, "No files found.") == (out.PathsOutcome(()),)
+    nothing = (out.DirectoryOutcome("p", ()),)
+    assert understood("list_files", {"path": "p", "recursive": "true"}, "No files found.") == nothing
+    marked = "\U0001f512 .rooignore\n\U0001f6e1\ufe0f .roomodes\na.md"
+    entries = (out.Entry(".rooignore"), out.Entry(".roomodes"), out.Entry("a.md"))
+    assert understood("list_files", {"path": "p"}, marked) == (out.DirectoryOutcome("p", entries),)
 
 
 # ── the patch that models of OpenAI get ──────────────────────────────────────

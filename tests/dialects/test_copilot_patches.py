@@ -7,6 +7,7 @@ import pytest
 from dragoman.dialects import DIALECTS
 from dragoman.errors import ToolError
 from dragoman.model.calls import NativeCall
+from dragoman.model.outcomes import ChangesOutcome
 from dragoman.tools.workspace.memory import MemoryWorkspace
 
 APPLIED = (
@@ -78,3 +79,14 @@ def test_a_file_that_is_there_is_not_added() -> None:
     native = NativeCall("1", "apply_patch", "*** Begin Patch\n*** Add File: f\n+x\n*** End Patch")
     with pytest.raises(ToolError, match="exists already"):
         MemoryWorkspace({"f": b"a\n"}).apply(dialect.read_call(native).operations, rules=dialect.edit_rules(native))
+
+
+@pytest.mark.parametrize("there, told", [(False, "Added 1 file(s): g"), (True, "Modified 1 file(s): g")])
+def test_a_file_moved_over_another_is_told_as_modified(there: bool, told: str) -> None:
+    dialect = DIALECTS["copilot"].at("1.0.102", "gpt-5.4")
+    native = called("*** Move to: g|@@|-a|+b")
+    call = dialect.read_call(native)
+    workspace = MemoryWorkspace({"f": b"a\n", **({"g": b"old\n"} if there else {})})
+    changes = workspace.apply(call.operations, rules=dialect.edit_rules(native)).changes
+    assert dialect.write_result(call, [ChangesOutcome((change,)) for change in changes]).content == told
+    assert workspace.read("g") == b"b\n"

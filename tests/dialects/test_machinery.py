@@ -344,6 +344,36 @@ def test_a_server_whose_name_has_the_mark_in_it_is_told_by_the_list_of_servers()
     assert dialect.knowing(servers=("my__toy",)).read_call(native).operations == (op.CallMcpTool("my__toy", "add"),)
 
 
+def test_what_a_run_has_is_known_at_every_version_and_in_no_other_run() -> None:
+    dialect = Dialect("acme", (Open,), mcp=(McpNames("{server}_{tool}"),), captured=("1.0", "2.0"))
+    native, greeting = NativeCall("1", "toy_add", {}), NativeCall("2", "greet", {})
+    assert dialect.read_call(native).operations == (op.Unrecognised("toy_add", {}),)  # read before the run is known
+    for knowing in (
+        dialect.knowing(servers=("toy",)).knowing(functions=("greet",)).at("1.0"),
+        dialect.at("1.0").knowing(servers=("toy",), functions=("greet",)),
+        dialect.knowing(servers=("toy",), functions=("greet",)).at("2.0").at("1.0"),
+    ):
+        assert knowing.version == "1.0"
+        assert knowing.read_call(native).operations == (op.CallMcpTool("toy", "add"),)
+        assert knowing.read_call(greeting).operations == (op.CallFunction("greet", {}),)
+    for elsewhere in (dialect, dialect.at("1.0"), dialect.knowing(servers=("other",)).at("1.0")):
+        assert elsewhere.read_call(native).operations == (op.Unrecognised("toy_add", {}),)
+        assert elsewhere.read_call(greeting).operations == (op.Unrecognised("greet", {}),)
+
+
+def test_tools_that_are_not_offered_stay_unsaid_at_every_version() -> None:
+    dialect = Dialect("acme", (Open,), captured=("1.0", "2.0"))
+    assert dialect.write_call("1", op.ReadFile("a"))[0].name == "open"
+    for narrowed in (
+        dialect.only(()).at("2.0"),
+        dialect.at("2.0").only(()),
+        dialect.only(()).knowing(functions=("f",)),
+    ):
+        with pytest.raises(Unspeakable, match="no tool that is offered says it"):
+            narrowed.write_call("1", op.ReadFile("a"))
+    assert dialect.at("2.0").write_call("1", op.ReadFile("a"))[0].name == "open"
+
+
 def test_a_version_between_two_captured_ones_is_offered_what_the_earlier_was() -> None:
     dialect = Dialect("acme", (OpenNow, OpenEarlier), default_family="acme-2", captured=("1.0", "1.4", "1.5"))
     assert dialect.at("1.4.9").write_call("1", op.ReadFile("a"))[0].arguments == {"name": "a"}

@@ -65,6 +65,15 @@ def test_a_note_without_a_full_stop_is_no_line_of_the_file(note: str, outcome: o
     assert read("pi", "read", {"path": "a.py"}, f"x\ny\n\n{note}") == outcome
 
 
+def test_what_a_result_in_json_leaves_out_is_what_an_outcome_has_by_default() -> None:
+    assert read("mistral_vibe", "read_file", {"path": "a.py"}, '{"content": "x = 1", "path": "a.py"}') == (
+        out.FileOutcome("a.py", "x = 1")
+    )
+    assert read("mistral_vibe", "bash", {"command": "ls"}, '{"command": "ls", "stdout": "a", "stderr": ""}') == (
+        out.TextOutcome('{"command": "ls", "stdout": "a", "stderr": ""}')
+    )  # how it ended is not said, and is not guessed
+
+
 def test_a_result_that_mistral_vibe_saved_because_it_was_long_is_that_of_the_command() -> None:
     text = (
         "<system>The tool output is large. To preserve your context window, it was saved to the file system under "
@@ -109,3 +118,13 @@ def test_an_indented_tree_of_opencode_is_read_as_paths_that_exist() -> None:
     outcome = read("opencode", "list", {"path": "/p"}, tree)
     assert isinstance(outcome, out.DirectoryOutcome)
     assert [one.path for one in outcome.entries] == ["src", "src/util", "src/util/b.py", "src/a.py", "README.md"]
+
+
+@pytest.mark.parametrize("dialect", sorted(DIALECTS.built_in))
+@pytest.mark.parametrize("text", ["", "fine", "Error: broken arguments"])
+def test_a_result_of_a_call_that_nobody_can_read_has_an_outcome(dialect: str, text: str) -> None:
+    """A call with broken arguments means nothing that is known (Qwen Code 0.7.1, 0.12.0), and it gave something."""
+    spoken = DIALECTS[dialect]
+    for name in [one.native_name for one in spoken.spellings][:5]:
+        call = spoken.read_call(NativeCall("1", name, '{"broken'))
+        assert len(spoken.read_result(call, NativeResult("1", text)).outcomes) == max(1, len(call.operations))

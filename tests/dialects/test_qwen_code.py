@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.dialects import DIALECTS, Dialect, tell
 from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
+from dragoman.tools.workspace.memory import MemoryWorkspace
 
 DIALECT: Dialect = DIALECTS["qwen_code"]
 Content = str | tuple[str | out.Media, ...]
@@ -344,3 +345,23 @@ def test_a_session_of_its_own_is_an_agent_that_goes_on_by_itself() -> None:
 
 def test_an_image_is_made() -> None:
     assert meant("image_gen", {"prompt": "a cat", "size": "64x64"}) == op.GenerateImage("a cat", "64x64")
+
+
+@pytest.mark.parametrize(
+    "file, new, shown",
+    [
+        ("a\r\nb\r\nc\r\n", "B", "a\nB\nc\n"),
+        ("a\r\nb\r\nc\r\n", "B\r\nX", "a\nB\r\nX\nc\n"),
+        ("a\nb\r\nc\n", "B\r\nX\nY", "a\nB\r\nX\nY\nc\n"),
+        ("a\nb\nc\n", "B\r\nX", "a\nB\r\nX\nc\n"),
+    ],
+)
+def test_the_lines_after_an_edit_show_a_crlf_of_the_new_text_alone(file: str, new: str, shown: str) -> None:
+    """As 0.24.4 does, whatever ends the file's lines have."""
+    native = NativeCall("1", "edit", {"file_path": "/f", "old_string": "b", "new_string": new})
+    call = DIALECT.read_call(native)
+    workspace = MemoryWorkspace({"f": file.encode()})
+    workspace.read("f")
+    changes = workspace.apply(call.operations, rules=DIALECT.edit_rules(native)).changes
+    told = DIALECT.write_result(call, [out.ChangesOutcome(changes)]).content
+    assert str(told).endswith(f" from the edited file:\n\n---\n\n{shown}")

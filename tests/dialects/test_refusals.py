@@ -202,3 +202,21 @@ def test_what_one_version_of_codex_refuses_is_not_read_as_another_does(
     patch = f"*** Begin Patch\n*** Update File: f\n{said}\n*** End Patch"
     assert patched("0.128.0", patch, file) == earlier
     assert patched("0.166.0", patch, file) == now
+
+
+@pytest.mark.parametrize(
+    "version, line_ends, blank_first",
+    [
+        ("0.139.0", "a\nB\n", "  b\nb\n"),
+        ("0.140.0", "a\nB\n", None),
+        ("0.142.5", "a\nB\n", None),
+        ("0.151.0", "a\nB\n", None),
+        ("0.161.0", "a\nB\n", None),
+        ("0.162.0", "a\r\nB\r\n", None),
+    ],
+)
+def test_each_codex_applies_patches_as_it_did(version: str, line_ends: str, blank_first: str | None) -> None:
+    """Each of these versions was run, called as `apply_patch`."""
+    head, end = "*** Begin Patch\n*** Update File: f\n", "*** End Patch"
+    assert patched(version, f"{head}@@\n a\n-b\n+B\n{end}", "a\r\nb\r\n") == line_ends
+    assert patched(version, f"{head}  \n+b\n{end}", "  b") == blank_first

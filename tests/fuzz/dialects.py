@@ -179,7 +179,11 @@ TARGETS = [
         "calls",
         draw_call,
         check_call,
-        examples=(("claude_code", "Read", {"file_path": "", "offset": 10**30}, "pi"),),  # no floating-point number
+        examples=(
+            ("claude_code", "Read", {"file_path": "", "offset": 10**30}, "pi"),  # no floating-point number
+            ("cursor", "CallMcpTool", {"server": "", "toolName": "t"}, "claude_code"),  # a name without a server
+            ("cursor", "CallMcpTool", {"server": "s", "toolName": ""}, "claude_code"),  # a name without a tool
+        ),
     ),
     Target(
         "results",

@@ -25,6 +25,8 @@ MESSAGES = (
     "Directory does not exist: /home/user/project/nope",
     "The folder could not be read, because it is not there.",
     "Viewed image file successfully.",
+    "Successfully wrote 5 bytes to config.json",
+    '{"output":"Success. Updated the following files:',
     "Something went wrong. Please try again later.",
     "No such file or directory (os error 2)",
     "File not found: src/missing.py",
@@ -67,6 +69,7 @@ ENDS = (
     "boom\n<exited with exit code 3>",
     "boom\n[exit code: 3]",
     "Process exited with code 3",
+    "Chunk ID: 7867fe\nWall time: 0.0 seconds\nProcess exited with code 3\nOutput:\nboom",
     "Command failed with exit status 3: boom",
     "1\n2\nCommand timed out after 1500ms",
     "The command is running in the background with id 7",
@@ -177,6 +180,22 @@ def test_numbers_of_lines_are_no_content_of_a_file_and_no_names(name: str, style
 
 
 @pytest.mark.parametrize("name", FROZEN)
+@pytest.mark.parametrize("style", ["Claude Code 2.0", "Kimi Code", "opencode 1.17", "Cline 2", "bars"])
+@pytest.mark.parametrize("head, tail", [("", "<system-reminder>"), ("Here is a part:\n", "(40 more lines)"), ("", "5")])
+def test_numbered_lines_below_a_heading_or_above_a_note_are_no_content(
+    name: str, style: str, head: str, tail: str
+) -> None:
+    text = head + "\n".join(NUMBERED[style](number, line) for number, line in enumerate(LINES, 1)) + f"\n{tail}"
+    for call in calls_of(name):
+        for outcome in DIALECTS[name].read_result(call, NativeResult("1", text)).outcomes:
+            match outcome:
+                case out.FileOutcome():
+                    assert NUMBERED[style](3, LINES[2]) not in outcome.text, call.native
+                case out.DirectoryOutcome() | out.PathsOutcome() | out.FilesOutcome():
+                    pytest.fail(f"{call.native} gives {outcome}")
+
+
+@pytest.mark.parametrize("name", FROZEN)
 @pytest.mark.parametrize("text", ENDS)
 def test_a_command_has_not_ended_well_when_its_text_says_otherwise(name: str, text: str) -> None:
     for call in calls_of(name):
@@ -211,6 +230,14 @@ def test_a_file_of_numbered_lines_is_one_where_the_client_numbers_them_itself() 
     call = dialect.read_call(NativeCall("1", "Read", {"file_path": "a.md"}))
     (outcome,) = dialect.read_result(call, NativeResult("1", "     1→1. one\n     2→2. two")).outcomes
     assert outcome == out.FileOutcome("a.md", "1. one\n2. two")
+
+
+def test_a_message_has_at_least_three_words() -> None:
+    assert [is_sentence(text) for text in ("File not found", "It is here.", "Access denied", "Stop it!", "done.")] == [
+        *[True] * 2,
+        *[False] * 3,
+    ]
+    assert is_sentence("denied: x")  # what follows a colon is said of it, however short
 
 
 def test_names_with_spaces_are_names() -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, Content, NativeResult
-from dragoman.model.edit_rules import EditRules
+from dragoman.model.edit_rules import EditRules, PatchRules
 from dragoman.model.json_text import read_json
 
 from .base.conversions import EMPTY_IS_UNSAID, INVERTED, LINE_COUNT, SECONDS, WHOLE, Conversion, whole, whole_number
@@ -20,7 +20,7 @@ from .base.default_words import FailuresInWords, tell_all, text_of
 from .base.dialect import Dialect, Steer
 from .base.match_lines import as_ripgrep, by_mode, from_ripgrep, read_by_mode
 from .base.mcp_names import McpNames
-from .base.patch_text import ABOUT_PATCHES, changes_listed
+from .base.patch_text import ABOUT_PATCHES, DROID, PATCH_NEARLY, changes_listed
 from .base.patch_tool import PatchTool
 from .base.refusals import Refusals
 from .base.spelling import Spelling, means, native_only
@@ -163,8 +163,30 @@ EDIT_RULES = EditRules(
     identical="accept", empty_old="fill_empty", file_view="all_lf", line_ends="majority", final_newline="restored"
 )
 """Seen with 0.215.0 on loopback."""
+WRITE_RULES = EditRules(whole_file_line_ends="most", whole_file_end="always")
+"""Seen with 0.215.0 on loopback."""
+PATCHING_RULES = EditRules(
+    patch=PatchRules(
+        passes=(("typography_nfc",), ("right_trim", "typography_nfc"), ("trim", "typography_nfc")),
+        white_space="javascript",
+        empty_last="any_line",
+        missing_anchors="ignore",
+        anchors="as_written_first",
+        insert="cursor_or_end",
+        line_ends="most",
+        last_empty=True,
+        at_end="preferred",
+        no_change="accept",
+        moves_as_is=True,
+    ),
+    whole_file_line_ends="most",
+    whole_file_end="new",
+)
+"""Seen with 0.215.0 on loopback."""
 REFUSALS = Refusals(
     {
+        "not_found": 'Cannot edit file that has not been read first. Please use the Read tool on "{path}" before '
+        "attempting to edit it.",
         "no_match": "The text to replace was not found in the file. Please ensure the old_str parameter matches the "
         "exact text in the file, including whitespace and line breaks.",
         "many_matches": "Found {count} occurrences of the specified text, but change_all is false. Either:\n"
@@ -212,12 +234,21 @@ class Create(Spelling[op.WriteFile]):
 
     native_name = "Create"
     families = EDITING
+    edit_rules = WRITE_RULES
 
     file_path: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")
 
-    # 0.215.0 does not say whether the file was there before.
-    results = one_of(formerly=(by_hand(out.DoneOutcome, lambda _outcome, _asked: None, _created, says=("note",)),))
+    # 0.215.0 says so of a file that was there before, too.
+    results = one_of(
+        single(
+            out.ChangesOutcome,
+            words(out.Change, "The file {path} has been created successfully.", kind="created", path=PATH),
+            words(out.Change, "The file {path} has been created successfully.", kind="modified", path=PATH),
+            words(out.Change, "The file {path} has been created successfully.", kind="unchanged", path=PATH),
+        ),
+        formerly=(by_hand(out.DoneOutcome, lambda _outcome, _asked: None, _created, says=("note",)),),
+    )
 
 
 class PatchedFile(msgspec.Struct, frozen=True):
@@ -235,6 +266,10 @@ class Patched(msgspec.Struct, frozen=True):
     files: tuple[PatchedFile, ...]
 
 
+_PATCHED = "Success. Applied changes to the following files:"
+_LETTERS = {"created": "A", "modified": "M", "unchanged": "M", "moved": "M", "deleted": "D"}
+_SAID: dict[str, out.ChangeKind] = {"A": "created", "M": "modified", "D": "deleted"}
+_ROW = re.compile(r"[AMD] .+")
 _OPERATIONS: dict[str, Any] = {"create": "created", "update": "modified", "delete": "deleted"}
 
 
@@ -242,16 +277,49 @@ class ApplyPatch(PatchTool):
     __doc__ = ABOUT_PATCHES
     native_name = "ApplyPatch"
     families = PATCHING
+    edit_rules, form = PATCHING_RULES, DROID
+    refusals = Refusals({"no_match": "Failed to apply patch: PatchApplicationError: Invalid context"}, ("Error: ", ""))
+    approximated = {
+        "WriteFile.content": "a last line without an end gets one in a new file",
+        "EditFile.edits": PATCH_NEARLY["EditFile.edits"],
+    }
+
+    # The last line of a file that is replaced gets no end (0.215.0): an empty line after it says one.
+
+    def to_operations(self) -> tuple[op.Operation, ...]:
+        return tuple(
+            op.WriteFile(one.path, one.content.removesuffix("\n")) if isinstance(one, op.WriteFile) else one
+            for one in super().to_operations()
+        )
+
+    @classmethod
+    def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
+        if isinstance(operation, op.WriteFile):
+            operation = msgspec.structs.replace(operation, content=f"{operation.content}\n")
+        return super().from_operation(operation)
 
     # Methods: one list is the result of all operations of a patch.
 
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
     ) -> tuple[Content, bool | None]:
-        return tell_all(operations, outcomes), None
+        changes = [change for one in outcomes if isinstance(one, out.ChangesOutcome) for change in one.changes]
+        if len(changes) != len(outcomes):
+            return tell_all(operations, outcomes), None
+        moved = {change.path for change in changes if change.moved_to}
+        lines = [
+            f"{_LETTERS[change.kind]} {change.path}" + (f" -> {change.moved_to}" if change.moved_to else "")
+            for change in changes
+            if change.moved_to or change.path not in moved
+        ]
+        return "\n".join([_PATCHED, *lines]), None
 
     def to_outcomes(self, operations: tuple[op.Operation, ...], native: NativeResult) -> tuple[out.Outcome, ...]:
         text = text_of(native.content)
+        head, *rows = text.split("\n")
+        if head == _PATCHED and rows and all(map(_ROW.fullmatch, rows)):
+            told = [(_SAID[row[0]], row[2:].rpartition(" -> ")[2]) for row in rows]
+            return changes_listed(operations, told)
         try:
             said = read_json(text, type=Patched)
         except msgspec.DecodeError:
@@ -261,8 +329,6 @@ class ApplyPatch(PatchTool):
 
 
 # ── searching ────────────────────────────────────────────────────────────────
-
-_ONE_OR_MORE = Conversion(to=lambda given: given, back=lambda ours: ours)
 
 
 class Glob(Spelling[op.FindFiles]):

@@ -10,6 +10,7 @@ from typing import Any
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
+from dragoman.model.json_values import as_integer
 
 from .base.conversions import WHOLE_SECONDS
 from .base.default_words import FailuresInWords, text_of
@@ -19,8 +20,6 @@ from .base.spelling import Spelling, means, native_only
 from .base.words import PATH, by_hand, done, ended_badly, one_of, one_stream, single, skipped, words
 
 # ── files ────────────────────────────────────────────────────────────────────
-
-_LINES = skipped("", r" \([^()\n]*\)")
 
 
 class Edit(Spelling[op.EditFile]):
@@ -158,10 +157,10 @@ def _recorded(asked: op.Operation, native: NativeResult) -> out.Outcome | None:
     item = native.item if isinstance(native.item, dict) else {}
     kept = item.get("structuredContent")
     if isinstance(kept, dict) and isinstance(kept.get("stdout"), str):
-        code, stderr = kept.get("exit_code"), kept.get("stderr")
+        stderr = kept.get("stderr")
         saved = _SAVED.search(text_of(native.content))
         return out.CommandOutcome(
-            code if isinstance(code, int) else None,
+            as_integer(kept.get("exit_code")),
             kept["stdout"],
             stderr if isinstance(stderr, str) else None,
             timed_out=kept.get("timed_out") is True,

@@ -12,6 +12,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_values import as_integer
 
 from .base.conversions import SECONDS
 from .base.default_words import FailuresInWords, text_of, unnumbered
@@ -66,7 +67,7 @@ def _recorded(asked: op.Operation, native: NativeResult) -> out.Outcome | None:
     code = item.get("exit_code")
     if code == -1:
         return out.CommandOutcome(output=text, running=True, timed_out="timed out" in suffix)
-    return out.CommandOutcome(code if isinstance(code, int) else None, output=text)
+    return out.CommandOutcome(as_integer(code), output=text)
 
 
 class Terminal(Spelling[op.RunCommand | op.TypeInto | op.ReadOutput | op.StopCommand]):

@@ -152,7 +152,7 @@ _ADDED, _REMOVED = re.compile(r"^\+ *\d", re.MULTILINE), re.compile(r"^- *\d", r
 
 
 def _counted(_asked: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
-    """Lines added and removed, by the numbered difference the log keeps beside the result."""
+    """Lines added and removed, by the numbered difference the log keeps beside the result (0.30.2 to 0.84.4)."""
     details = native.item.get("details") if isinstance(native.item, dict) else None
     difference = details.get("diff") if isinstance(details, dict) else None
     if not isinstance(difference, str) or not isinstance(outcome, out.ChangesOutcome):
@@ -281,7 +281,7 @@ ENDED = (
     _ended("{output}", _SAVED, "\n\n", output=body(), _which=_WHICH),
     _ended("{output}", "\n\n", output=body(_NOTHING), output_path=None),
 )
-# No empty line is printed where a command printed nothing (a session of pi-mono's own tests).
+# The client prints no empty line where a command printed nothing (a session in the tests of pi-mono).
 ENDED_SILENT = _ended(output="")
 
 
@@ -335,7 +335,8 @@ _LIMIT = skipped("", r"[^\n]*limit[^\n]*(?=\]\Z)")
 
 
 def _listed(outcome: type[out.Outcome], field: str, unit: str, items: Body, **facts: Any) -> Results:
-    """One thing a line, with a note where there are more: newer notes say which limit, and how to see more."""
+    """One thing a line, with a note where there are more: those of the public source say which
+    limit, and how to see more."""
     listed = f"{{{field}}}"
     facts[field] = items
     cut = maybe(f"\n\n[{{_count}} {unit} limit reached]", truncated=False)

@@ -150,94 +150,96 @@ class Translation:
         if reason is not None:
             return self._unsaid(call, reason)
         lost = [self._loss(call, name, "it has no meaning outside its vocabulary") for name in call.unmapped]
-        said: list[Call] = []
+        calls: list[Call] = []
         places: list[int] = []
         commands: dict[str, op.Operation] = {}
         try:
             for place, operation in enumerate(call.operations):
                 id = call.id if len(call.operations) == 1 else f"{call.id}_{place + 1}"
                 spoken = self._spoken(call, id, self._placed(operation), files)
-                said += spoken.calls
+                calls += spoken.calls
                 places += [place] * len(spoken.calls)
                 lost += spoken.lost
                 commands.update(spoken.commands)
         except Unspeakable as error:
             return self._unsaid(call, error.reason)
-        return Translated(call, tuple(said), tuple(places), tuple(lost), commands)
+        return Translated(call, tuple(calls), tuple(places), tuple(lost), commands)
 
-    def _spoken(self, source: Call, id: str, meant: op.Operation, files: KnownFiles | None) -> Translated:
+    def _spoken(self, source: Call, id: str, operation: op.Operation, files: KnownFiles | None) -> Translated:
         """One operation in the target's words: its tool for it, its tool for pictures or for files, or a command."""
-        exact = self._exact_edit(source, id, meant, files) if isinstance(meant, op.EditFile) else None
+        exact = self._exact_edit(source, id, operation, files) if isinstance(operation, op.EditFile) else None
         if files is not None:
-            files.begin(meant)
+            files.begin(operation)
         if exact is not None:
             return exact
         try:
-            return self._written(source, id, meant)
+            return self._written(source, id, operation)
         except Unspeakable:
-            otherwise = self._otherwise(source, id, meant)
+            otherwise = self._otherwise(source, id, operation)
             if otherwise is None:
                 raise
             return otherwise
 
-    def _otherwise(self, source: Call, id: str, meant: op.Operation) -> Translated | None:
+    def _otherwise(self, source: Call, id: str, operation: op.Operation) -> Translated | None:
         """An operation for which the target has no tool: by the one for pictures or for files, or as a command."""
-        if isinstance(meant, op.ReadFile) and meant.path.lower().endswith(_PICTURES):
+        if isinstance(operation, op.ReadFile) and operation.path.lower().endswith(_PICTURES):
             with suppress(Unspeakable):
-                return self._written(source, id, op.ViewImage(meant.path))
-        if isinstance(meant, op.ViewImage) and meant.region is None:
+                return self._written(source, id, op.ViewImage(operation.path))
+        if isinstance(operation, op.ViewImage) and operation.region is None:
             with suppress(Unspeakable):
-                spoken = self._written(source, id, op.ReadFile(meant.path))
-                detail = [self._loss(source, "detail", "the tool for files has none")] if meant.detail else []
+                spoken = self._written(source, id, op.ReadFile(operation.path))
+                detail = [self._loss(source, "detail", "the tool for files has none")] if operation.detail else []
                 return msgspec.structs.replace(spoken, lost=(*spoken.lost, *detail))
-        return self._command(source, id, meant)
+        return self._command(source, id, operation)
 
-    def _command(self, source: Call, id: str, meant: op.Operation) -> Translated | None:
+    def _command(self, source: Call, id: str, operation: op.Operation) -> Translated | None:
         """An operation as a command of the target's shell, where that is one of a POSIX system."""
-        command = None if self._folder is not None and _has_drive(self._folder) else in_shell(meant)
+        command = None if self._folder is not None and _has_drive(self._folder) else in_shell(operation)
         if command is None:
             return None
         try:
             spoken = self._written(source, id, op.RunCommand(command.command))
         except Unspeakable:
             return None
-        left = [
+        dropped = [
             self._loss(source, one, "the command that replaces it cannot express this")
-            for one in left_out(meant, command)
+            for one in left_out(operation, command)
         ]
-        return msgspec.structs.replace(spoken, lost=(*spoken.lost, *left), commands={id: command.meant})
+        return msgspec.structs.replace(spoken, lost=(*spoken.lost, *dropped), commands={id: command.meant})
 
-    def _exact_edit(self, source: Call, id: str, meant: op.EditFile, files: KnownFiles | None) -> Translated | None:
+    def _exact_edit(self, source: Call, id: str, operation: op.EditFile, files: KnownFiles | None) -> Translated | None:
         """A change of parts of lines, where the target's tool has words for whole lines alone.
 
         The lines are known if the session has read the file, and nothing can have changed it since; otherwise a
         command says it exactly.
         """
         try:
-            if all(one.field != "edits" for one in self._say_as.loss(meant)):
+            if all(one.field != "edits" for one in self._say_as.loss(operation)):
                 return None
-            whole = None if files is None else files.in_whole_lines(meant)
+            whole = None if files is None else files.in_whole_lines(operation)
             if whole is not None and all(one.field != "edits" for one in self._say_as.loss(whole)):
                 return self._written(source, id, whole)
         except Unspeakable:
             return None
-        return self._command(source, id, meant)
+        return self._command(source, id, operation)
 
-    def _written(self, source: Call, id: str, meant: op.Operation) -> Translated:
+    def _written(self, source: Call, id: str, operation: op.Operation) -> Translated:
         lost: list[Lost] = []
-        said: list[Call] = []
-        natives = self._say_as.write_call(id, meant)
-        shell = meant.shell if isinstance(meant, op.RunCommand) else None
-        if shell and _is_of_windows(shell) and any(one.field == "shell" for one in self._say_as.loss(meant)):
+        calls: list[Call] = []
+        natives = self._say_as.write_call(id, operation)
+        shell = operation.shell if isinstance(operation, op.RunCommand) else None
+        if shell and _is_of_windows(shell) and any(one.field == "shell" for one in self._say_as.loss(operation)):
             raise Unspeakable("this request", natives[0].name, f"its shell is not {shell}")
         for number, native in enumerate(natives, 1):
             fitting, dropped = self._fitting(native, source.native)
             lost += [self._loss(source, name, "the offered tool has no such parameter") for name in dropped]
             own = id if len(natives) == 1 else f"{id}_{number}"
-            said.append(Call(own, (meant,), fitting if fitting.id == own else msgspec.structs.replace(fitting, id=own)))
+            calls.append(
+                Call(own, (operation,), fitting if fitting.id == own else msgspec.structs.replace(fitting, id=own))
+            )
         if self._losses:
-            lost += [self._loss(source, one.field, one.reason) for one in self._say_as.loss(meant)]
-        return Translated(source, tuple(said), (), tuple(lost))
+            lost += [self._loss(source, one.field, one.reason) for one in self._say_as.loss(operation)]
+        return Translated(source, tuple(calls), (), tuple(lost))
 
     def _unsaid(self, call: Call, reason: str) -> Translated:
         return Translated(call, (), (), (self._loss(call, WHOLE, reason),))
@@ -257,15 +259,15 @@ class Translation:
         definition, arguments = self._definitions[name], native.arguments
         if not isinstance(definition, FunctionDefinition) or not isinstance(arguments, dict):
             return native, []
-        known = definition.parameters.get("properties", {})
-        dropped = [one for one in arguments if one not in known] if known else []
+        properties = definition.parameters.get("properties", {})
+        dropped = [one for one in arguments if one not in properties] if properties else []
         missing = [one for one in definition.parameters.get("required", ()) if one not in arguments]
         if missing:
             raise Unspeakable("this request", name, f"the offered tool requires {', '.join(missing)}")
-        kept = {one: _among(value, known.get(one)) for one, value in arguments.items() if one not in dropped}
-        if misfits := self._misfits(name, kept):
+        fitted = {one: _among(value, properties.get(one)) for one, value in arguments.items() if one not in dropped}
+        if misfits := self._misfits(name, fitted):
             raise Unspeakable("this request", name, f"the offered tool does not take this: {misfits[0]}")
-        return native if kept == arguments else msgspec.structs.replace(native, arguments=kept), dropped
+        return native if fitted == arguments else msgspec.structs.replace(native, arguments=fitted), dropped
 
     def _misfits(self, name: str, arguments: object) -> list[str]:
         """Why arguments do not fit the schema of an offered tool."""
@@ -294,8 +296,8 @@ class Translation:
             outcome = outcomes[place] if place < len(outcomes) else outcomes[-1]
             done = translated.commands.get(call.id)
             if done is not None:
-                meant, outcome = outcome, printed_for(done, outcome)
-                unsaid = _differences(meant, outcome_from(done, outcome)) if self._losses else []
+                before, outcome = outcome, printed_for(done, outcome)
+                unsaid = _differences(before, outcome_from(done, outcome)) if self._losses else []
                 lost += [self._loss(translated.source, field, reason) for field, reason in unsaid]
             result, fields = _told(self._say_as, call, (outcome,), losses=self._losses)
             results.append(result)
@@ -312,11 +314,11 @@ class Translation:
         parts: dict[int, list[out.Outcome]] = {}
         for call, place in zip(translated.calls, translated.places, strict=True):
             result = by_id.get(call.id)
-            heard = (_NOT_MADE,) if result is None else self._say_as.read_result(call, result).outcomes
+            understood = (_NOT_MADE,) if result is None else self._say_as.read_result(call, result).outcomes
             done = translated.commands.get(call.id)
             if done is not None:
-                heard = tuple(outcome_from(done, one) for one in heard)
-            parts.setdefault(place, []).extend(heard)
+                understood = tuple(outcome_from(done, one) for one in understood)
+            parts.setdefault(place, []).extend(understood)
         source = translated.source
         outcomes = tuple(_joined(parts.get(place, [_NOT_MADE])) for place in range(len(source.operations)))
         self._see(source, outcomes, files)
@@ -488,9 +490,9 @@ def as_text(call: NativeCall, result: NativeResult | None) -> str:
     if result is None:
         return f"{called}\n[No result of it was recorded, so whether it took effect is not known.]"
     pieces = (result.content,) if isinstance(result.content, str) else result.content
-    told = [piece if isinstance(piece, str) else f"({piece.media_type})" for piece in pieces]
+    texts = [piece if isinstance(piece, str) else f"({piece.media_type})" for piece in pieces]
     failed = " It failed." if result.is_error else ""
-    return "\n".join((called, f"[Its result:{failed}]", *told))
+    return "\n".join((called, f"[Its result:{failed}]", *texts))
 
 
 def still_runs(outcome: out.Outcome) -> bool:
@@ -515,22 +517,22 @@ def _told(
     speaker: Speaker, call: Call, outcomes: tuple[out.Outcome, ...], *, losses: bool
 ) -> tuple[NativeResult, list[tuple[str, str]]]:
     """Outcomes in a speaker's words, and what of them its own reader does not find there."""
-    told = speaker.write_result(call, outcomes)
+    result = speaker.write_result(call, outcomes)
     if not losses and not any(map(still_runs, outcomes)):
-        return told, []
-    heard = speaker.read_result(call, told).outcomes
+        return result, []
+    read_back = speaker.read_result(call, result).outcomes
     lost: list[tuple[str, str]] = []
     operations = call.operations or (op.Unrecognised(call.native.name),)
     for place, outcome in enumerate(outcomes):
-        understood = heard[place] if place < len(heard) else heard[-1]
+        understood = read_back[place] if place < len(read_back) else read_back[-1]
         if still_runs(outcome) and _has_ended(understood):
             # These words would say that it ended.
             words = [tell(operations[min(one, len(operations) - 1)], outcomes[one]) for one in range(len(outcomes))]
             content = words[0] if len(words) == 1 else "\n".join(str(one) for one in words)
-            told = msgspec.structs.replace(told, content=content, is_error=None)
-            return told, [("result", "its tool has no words for what still runs; plain ones are used")]
+            result = msgspec.structs.replace(result, content=content, is_error=None)
+            return result, [("result", "its tool has no words for what still runs; plain ones are used")]
         lost += _differences(outcome, understood) if losses else []
-    return told, lost
+    return result, lost
 
 
 def _differences(outcome: out.Outcome, understood: out.Outcome) -> list[tuple[str, str]]:

@@ -89,15 +89,17 @@ class PatchRules(Value, frozen=True):
     """What counts as white space: JavaScript has no U+0085, but the byte order mark."""
     similarity: float = 0.0
     """How similar lines must be where no pass finds them; 0: they are not found then."""
-    empty_last: Literal["kept", "left_out", "left_out_after_others"] = "left_out"
-    """Whether an empty last line of a hunk is left out where it is not found: it may be the end of the line before."""
+    empty_last: Literal["kept", "left_out", "left_out_after_others", "any_line"] = "left_out"
+    """Whether an empty last line of a hunk is left out where it is not found: it may be the end of the line before
+    (`any_line`: one that is only shown stands for whatever line is there)."""
     missing_anchors: Literal["refuse", "ignore"] = "refuse"
-    insert: Literal["anchor", "end", "cursor"] = "anchor"
+    insert: Literal["anchor", "end", "cursor", "cursor_or_end"] = "anchor"
     """Where lines go that replace none: after the last anchor (without one, to the end), always to the end, or to where
-    the search stands."""
-    line_ends: Literal["per_line", "lf", "any", "majority"] = "per_line"
+    the search stands (`cursor_or_end`: those that must be at the end of the file, to the end)."""
+    line_ends: Literal["per_line", "lf", "any", "majority", "most"] = "per_line"
     """`per_line`: a line ends with LF, CRLF or CR, and a new one as the file's first does; `lf`: with LF alone, and a
-    CR is text of its line; `any` and `majority`: all lines with CRLF if any or most lines had it, else with LF."""
+    CR is text of its line; `any` and `majority`: all lines with CRLF if any or most lines had it, else with LF;
+    `most`: all lines with what most had, CR too."""
     lone_returns: Literal["refuse", "accept"] = "accept"
     """Whether a file may have a CR that ends no line."""
     reindents: bool = False
@@ -112,18 +114,21 @@ class PatchRules(Value, frozen=True):
     """Whether the file's last line always gets an end."""
     blank_end: bool = False
     """Whether an empty last line is taken for that end: lines that replace none go before it, and it gets no other."""
-    anchors: Literal["trimmed", "trimmed_both", "as_written"] = "trimmed"
+    anchors: Literal["trimmed", "trimmed_both", "as_written", "as_written_first"] = "trimmed"
     """Whether blanks that end an anchor are part of it (`trimmed_both`: also those that begin it); trimmed, one without
-    text (`@@ `) is none."""
+    text (`@@ `) is none. `as_written_first`: it is looked for trimmed only where it is not found as written; one that
+    stands above where the search is passes for found, and one without text is refused but at the beginning."""
     at_end: Literal["after_cursor", "anywhere", "preferred", "ignored"] = "after_cursor"
     """Whether lines that must be at the end of the file must also come after those found before; or may also be
     elsewhere; or whether nobody asks where they are."""
     byte_order_mark: Literal["kept", "text"] = "kept"
     """Whether a byte order mark is part of the first line."""
     no_change: Literal["refuse", "accept"] = "refuse"
-    """What is done with a patch that leaves a file as it is."""
+    """What is done with a patch that leaves a file as it is (its line ends too)."""
     moves_over: bool = False
     """Whether a file may be moved over another."""
+    moves_as_is: bool = False
+    """Whether a file that is moved, and of which the patch only shows lines, keeps its line ends."""
     adds_as_given: bool = False
     """Whether a file that is replaced as a whole gets the line ends and the encoding of the patch, not its own."""
 
@@ -179,6 +184,11 @@ class EditRules(Value, frozen=True):
     most_lines: bool = False
     """Whether a place of twice as many lines as the old text, and three more, or four times as many characters, and 500
     more, is refused as not meant."""
+    whole_file_line_ends: Literal["if_all", "most"] = "if_all"
+    """Of a tool that writes whole files: when the new text gets the line ends of the file it replaces. `if_all`: where
+    all of those are CRLF; `most`: always, and those that most lines had. A text with CRLF keeps its own."""
+    whole_file_end: Literal["as_given", "new", "always"] = "as_given"
+    """Whether a whole file that is written, or only a new one, always ends with a line end."""
     shows: Literal["nothing", "places", "span"] = "nothing"
     """Which lines of the edited file come back with the result: none, those around each change, or those around all of
     them."""

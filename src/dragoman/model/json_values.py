@@ -28,4 +28,20 @@ def as_name(value: Any) -> str | None:
 
 
 def as_integer(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """An integer of 64 bits: what a database holds, and more than anybody counts."""
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        return None
+    return value
+
+
+def as_number(value: Any) -> float | None:
+    """A number of a size that is meant: neither a truth value nor one that no float holds exactly."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e15 < value < 1e15:
+        return None
+    return float(value)
+
+
+def as_positive(value: Any) -> float | None:
+    """A number above 0. Clients log 0 for a cost that they do not know."""
+    number = as_number(value)
+    return number if number is not None and number > 0 else None

@@ -21,9 +21,11 @@ def kept_lines(old: Sequence[str], new: Sequence[str]) -> Pairs:
     pairs = [(index, index) for index in range(before)]
     at = before
     for index in range(before, len(new) - after):
-        found = next((place for place in range(at, len(old) - after) if old[place] == new[index]), None)
-        if found is not None:
-            pairs.append((found, index))
-            at = found + 1
+        try:
+            found = old.index(new[index], at, len(old) - after)
+        except ValueError:
+            continue
+        pairs.append((found, index))
+        at = found + 1
     pairs += [(len(old) - count, len(new) - count) for count in range(after, 0, -1)]
     return tuple(pairs)

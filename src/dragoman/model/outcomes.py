@@ -215,7 +215,7 @@ class Change(Value, frozen=True, gc=False):
 
     `shown` are lines of the file after it, where the vocabulary shows some with the result, and `total_lines` how many
     lines that file has (an end of the last line begins another one). `current`: the result says that the file need not
-    be read again.
+    be read again. `replaced`: the file was moved over another.
     """
 
     path: str
@@ -228,6 +228,7 @@ class Change(Value, frozen=True, gc=False):
     shown: tuple[Excerpt, ...] = ()
     total_lines: int | None = None
     current: bool = False
+    replaced: bool = False
 
 
 class ChangesOutcome(Outcome, frozen=True):

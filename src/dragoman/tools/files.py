@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .workspace.tree import Opened
     from .workspace.workspace import Workspace
 
-# What clients give a model at most: 2,000 lines, 2,000 characters of a line and 50 to 256 KiB.
+# What clients give a model at most: 2,000 lines and characters of a line (Claude Code 2.1.325), 50 to 256 KiB.
 TEXT_LIMIT = 256 * 1024
 LINES_LIMIT = 2000
 LINE_LIMIT = 2000

@@ -117,13 +117,14 @@ def last_before(captured: Sequence[str], version: str | None) -> str | None:
     return earlier[-1] if earlier else captured[0]
 
 
-def read_at(spellings: Sequence[AnySpelling], version: str | None) -> list[AnySpelling]:
-    """The spellings of a name as a version reads calls: its own first, then those of other versions.
+def read_at(spellings: Sequence[AnySpelling], version: str | None, captured: str | None) -> list[AnySpelling]:
+    """The spellings of a name as a version reads calls: its own first, then those of other versions. Its own are those
+    of the version that was captured last before it.
 
     Where its own has the same parameters as one that it was made from, or that was made from it, it alone is asked:
     what this version refuses, the other one would read with its meaning.
     """
-    own = [one for one in spellings if within(one.since, one.until, version)]
+    own = [one for one in spellings if within(one.since, one.until, version if one.bounds_tried else captured)]
     others = [one for one in spellings if one not in own and not any(_reads_the_same(one, other) for other in own)]
     return [*own, *others]
 

@@ -42,6 +42,8 @@ _RUNS = re.compile(
 )
 _SAVED = re.compile(r"The (?:content was|updated content, [^\n]*? has been) successfully saved to [^\n]*?\.(?=\s|$)")
 _WRITTEN = re.compile(r"<operation>(created|modified)</operation>")
+_MARKED = re.compile(r"\A(?:\U0001f512|\U0001f6e1\ufe0f?) ")
+"""How Roo marks what a model may not read, or not write (a lock, a shield); a name begins after it."""
 _NOT_LISTED = re.compile(r"\n\n\(File list truncated\.[^\n]*\)\Z")
 _SHOWN_LINES = re.compile(r"\n\n\((?:Showing lines \d+-\d+ of|File has) (?P<total>\d+) (?:lines )?total\.[^\n]*\)\Z")
 _ONE_OF_FILES = r"<file><path>{path}</path>\n?(?P<told>.*?)</file>(?=\n<file>|\n</files>|\Z)"
@@ -64,7 +66,7 @@ _RANGE = re.compile(r"<line_range>\s*(\d+)-(\d+)\s*</line_range>")
 
 
 class InWords(Spelling[Spoken]):
-    """How results are told: in words alone, failures too; newer ones as a JSON object with its `status`."""
+    """Results as plain text, failures included; newer versions write JSON with a `status` (public source)."""
 
     read_only = "a tool of the extension for editors, in words of its own or of a fork's; it is read in its tasks"
 
@@ -82,7 +84,7 @@ class InWords(Spelling[Spoken]):
                 return _ran(text)
             case op.EditFile() | op.WriteFile():
                 return _changed(operation, text)
-            case op.ListDirectory() | op.FindFiles():
+            case op.ListDirectory():
                 return _listed(operation, text)
         return out.TextOutcome(text)
 
@@ -118,11 +120,9 @@ def _changed(operation: op.EditFile | op.WriteFile, text: str) -> out.Outcome:
     return out.DoneOutcome(saved[0])  # it may have been there before or not
 
 
-def _listed(operation: op.ListDirectory | op.FindFiles, text: str) -> out.Outcome:
+def _listed(operation: op.ListDirectory, text: str) -> out.Outcome:
     body, cut = _NOT_LISTED.subn("", text)
-    names = [] if body == "No files found." else body.split("\n")
-    if isinstance(operation, op.FindFiles):
-        return out.PathsOutcome(tuple(names), truncated=bool(cut))
+    names = [] if body == "No files found." else [_MARKED.sub("", name) for name in body.split("\n")]
     entries = [out.Entry(name.removesuffix("/"), "directory" if name.endswith("/") else "file") for name in names]
     return out.DirectoryOutcome(operation.path, tuple(entries), truncated=bool(cut))
 
@@ -323,17 +323,17 @@ class SearchFiles(InWords[op.SearchText]):
         return out.MatchesOutcome(()) if is_none else told
 
 
-class ListFiles(InWords[op.ListDirectory | op.FindFiles]):
-    """List a folder, or all the files below it."""
+class ListFiles(InWords[op.ListDirectory]):
+    """List a folder, or all that is below it: files and folders, each with its path from there."""
 
     native_name = "list_files"
 
     path: str = "."
-    recursive: bool | str | None = means("pattern", default=None)
+    recursive: bool | str | None = means("prefix", default=None)
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         everything = self.recursive is True or str(self.recursive).strip().lower() == "true"
-        return (op.FindFiles("**/*", self.path) if everything else op.ListDirectory(self.path),)
+        return (op.ListDirectory(self.path, prefix="" if everything else None),)
 
 
 class CodebaseSearch(InWords[op.SearchDocuments]):

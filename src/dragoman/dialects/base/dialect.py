@@ -8,6 +8,7 @@ reader. Rule: reading never raises and never guesses; what cannot be read is a `
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, Protocol
 
 import msgspec
@@ -36,7 +37,7 @@ from .default_words import PLAIN_FAILURES, tell_all, understand
 from .doubt import DOUBTED, doubted
 from .fidelity import Fidelity, field_rows, result_rows
 from .mcp_names import McpNames, Servers
-from .provider_rows import ProviderRow
+from .provider_rows import ProviderRow, row_problems
 from .reading import (
     CallReading,
     Plain,
@@ -157,6 +158,8 @@ class Dialect:
         self._unspelled_reader = UnspelledReader(understand if unspelled is None else unspelled.understand)
         self._variants: dict[tuple[str | None, str | None], Dialect] = {}
         """The same at other versions and families."""
+        self._of_any_run: Dialect = self
+        """The same without what only one run has."""
         self._index()
 
     def __repr__(self) -> str:
@@ -179,7 +182,11 @@ class Dialect:
         wanted = (version or self.version, family or self.family)
         known = self._variants.get(wanted)
         if known is None:
-            known = self._derived(version=wanted[0], family=wanted[1])
+            known = (
+                self._derived(version=wanted[0], family=wanted[1])
+                if self._of_any_run is self
+                else self._of_any_run.at(*wanted)._in_run(self.servers, self.functions, self._only)
+            )
             remember(self._variants, wanted, known, _MOST_VARIANTS)
         return known
 
@@ -198,11 +205,11 @@ class Dialect:
     def knowing(self, *, servers: Servers | Collection[str] = (), functions: Collection[str] = ()) -> Dialect:
         """The same in a run that has these MCP servers (with their tools, where known) and these functions."""
         more = servers if isinstance(servers, Mapping) else dict.fromkeys(servers, ())
-        return self._derived(servers={**self.servers, **more}, functions={*self.functions, *functions})
+        return self._in_run({**self.servers, **more}, frozenset({*self.functions, *functions}), self._only)
 
     def only(self, names: Collection[str]) -> Dialect:
         """The same, saying nothing but calls of these tools, whatever its version offers. Reading stays as wide."""
-        return self._derived(only=frozenset(names))
+        return self._in_run(self.servers, self.functions, frozenset(names))
 
     def of_rows(self, rows: Sequence[ProviderRow]) -> Dialect:
         """The same with the tools of these rows alone."""
@@ -212,6 +219,14 @@ class Dialect:
         named = {spelling.native_name for spelling in spellings}
         steering = [one for one in self.steering if one.executed_by is ExecutedBy.PROVIDER or one.name in named]
         return self._derived(spellings=spellings, unspoken=unspoken, steering=steering, provider_tools=rows)
+
+    def _in_run(self, servers: Servers, functions: frozenset[str], only: frozenset[str] | None) -> Dialect:
+        """The same with what one run has. Its tables are those of this one: to make them takes longer than to read a
+        short log, and many logs name servers."""
+        new = copy(self)
+        new.servers, new.functions, new._only = dict(servers), functions, only
+        new._sayers, new._served, new._variants = {}, {}, {}
+        return new
 
     def _derived(self, **changes: Any) -> Dialect:
         same = {
@@ -491,7 +506,7 @@ class Dialect:
         return self._by_name.get(native.name) if is_plain(native) else None
 
     def _spellings(self, native: NativeCall) -> tuple[AnySpelling, ...] | None:
-        """The spellings of a name. What a provider ran needs no namespace: nobody else can have such a tool."""
+        """The spellings of a name. A call that a provider ran needs no namespace: only the provider has such tools."""
         spellings = self._by_name.get(qualified(native.namespace, native.name))
         if spellings is None and native.executed_by is _THERE:
             return self._hosted_by_name.get(native.name)
@@ -741,16 +756,6 @@ class Dialect:
         usual = spelling.only_by_id is None and for_family(spelling.families, self.default_family)
         return usual and spelling.read_only is None and spelling.until is None
 
-    def _row_problems(self) -> list[str]:
-        ids = [row.id for row in self.provider_tools]
-        problems = [f"two rows have the id {id!r}" for id in sorted({id for id in ids if ids.count(id) > 1})]
-        for row in self.provider_tools:
-            strange = [one.__name__ for one in row.spellings if one not in self.spellings]
-            problems += [f"{row.id!r} is spelled by {name}, which is not listed" for name in strange]
-            if row.spellings and all(one.executed_by is not row.executed_by for one in row.spellings):
-                problems.append(f"{row.id!r} is run by the {row.executed_by}, and no spelling of it is")
-        return problems
-
     def _index(self) -> None:
         by_name: dict[str, list[AnySpelling]] = {}
         by_operation: dict[type[op.Operation], list[AnySpelling]] = {}
@@ -766,7 +771,7 @@ class Dialect:
             for other in spellings[index + 1 :]
             if one.native_name == other.native_name and overlap(one, other) and not (one.read_only or other.read_only)
         ]
-        problems += self._row_problems()
+        problems += row_problems(self.provider_tools, self.spellings)
         problems += [
             f"{operation.__name__} is unspoken and spoken by {by_operation[operation][0].__name__}"
             for operation in self.unspoken
@@ -781,7 +786,7 @@ class Dialect:
         if problems:
             raise DefinitionError(f"dialect {self.name!r}", problems)
         if self.version is not None:  # a shape that two versions mean differently is read as this one means it
-            by_name = {name: read_at(spellings, self._at) for name, spellings in by_name.items()}
+            by_name = {name: read_at(spellings, self.version, self._at) for name, spellings in by_name.items()}
         self._by_name = {name: tuple(spellings) for name, spellings in by_name.items()}
         hosted = [one for one in self.spellings if one.executed_by is ExecutedBy.PROVIDER and one.namespace is not None]
         self._hosted_by_name = {name: (one,) for one in hosted for name in (one.native_name, *one.formerly)}

@@ -38,7 +38,7 @@ _TELLING: Final = re.compile(
 _ENDING: Final = re.compile(r"\.\w{1,8}\Z")
 _NO_NAME: Final = re.compile(
     r"\s*"  # nothing
-    r"|\[\]|\{.*\}|<.*>"  # JSON, a tag
+    r"|\[\]|\{.*\}|\{\".*|<.*>"  # JSON, whole or cut off, a tag
     r"|[\[(].*\s.*[\])]"  # a note in brackets; Next.js has [id] and (group)
     r"|(?:\.\.\.|…)(?:\s.*)?"  # the rest is left out
     r"|\d+ (?:\w+ )?(?:match|file|result|entr|item|hit|line|path)\w*"
@@ -54,6 +54,8 @@ def is_sentence(name: str) -> bool:
         return False
     if name.endswith((".", "!", "?", ":")):
         return True
+    if len(words) > 3 and _TELLING.fullmatch(words[0]):
+        return True  # "Successfully wrote 5 bytes to config.json"
     return _TELLING.search(name) is not None and _ENDING.search(name) is None
 
 
@@ -65,7 +67,7 @@ def _are_names(names: Sequence[str]) -> bool:
     alone = names[0] if len(names) == 1 else ""
     if len(alone.split()) > 2 and "/" not in alone and not _ENDING.search(alone) and "(" not in alone:
         return False  # words in another language
-    return not is_numbered(names)
+    return not is_numbered(names) and not _are_mostly_numbered(names)
 
 
 # ── lines ────────────────────────────────────────────────────────────────────
@@ -96,6 +98,28 @@ def is_numbered(lines: Sequence[str], first: int | None = None) -> bool:
     return True
 
 
+_NUMBER_AND_MARK: Final = re.compile(r"[ \t]*0*(\d{1,7})( ?[→│|\t]|: )")
+"""Without the marks of lists in Markdown, which files have of their own."""
+_HEADING: Final = 6
+_MOSTLY: Final = 4
+
+
+def _are_mostly_numbered(lines: Sequence[str]) -> bool:
+    """Whether numbered lines stand below a heading, or above a note or a line that was cut off."""
+    for begin, line in enumerate(lines[:_HEADING]):
+        found = _NUMBER_AND_MARK.match(line)
+        if found is None:
+            continue
+        number, count = int(found[1]), 0
+        for line in lines[begin:]:
+            its = _NUMBER_AND_MARK.match(line)
+            if its is None or (int(its[1]), its[2]) != (number + count, found[2]):
+                break
+            count += 1
+        return count >= _MOSTLY and 3 * count >= 2 * len(lines)
+    return False
+
+
 def _is_no_file(outcome: out.FileOutcome, told: str) -> bool:
     """Whether what was taken for the text of a file, as it stands in the result, is something about it."""
     text = outcome.text
@@ -108,9 +132,11 @@ def _is_no_file(outcome: out.FileOutcome, told: str) -> bool:
         if _MEDIA.search(outcome.path):
             return True
         return len(line.split()) > 1 and (_names(outcome.path, line) or (_MESSAGE.match(line) is not None))
+    lines = text.removesuffix("\n").split("\n")
+    if _are_mostly_numbered(lines):
+        return "\n".join(lines[:_HEADING]) in told  # else the numbers were taken away, as below
     if _NUMBER.match(line) is None:
         return False
-    lines = text.removesuffix("\n").split("\n")
     if not any(is_numbered(lines, first) for first in {outcome.first_line, 1}) and not is_numbered(lines):
         return False
     return f"\n{lines[0]}\n{lines[1]}" in f"\n{told}"  # else the numbers were taken away, and these are the file's own
@@ -130,10 +156,14 @@ _NOT_WELL: Final = re.compile(
 )
 
 
+_ENDED_SO: Final = re.compile(r"\AChunk ID: [^\n]*\n(?:[^\n]*\n)??Process exited with code (?!0\n)")
+"""How Codex heads the output of a command (0.92.0 to 0.166.0)."""
+
+
 def _ended_otherwise(outcome: out.CommandOutcome, native: NativeResult) -> bool:
     """Whether the first or the last line of a bare text says that a command did not end well, and nothing that it did.
 
-    A client that marks failures says with a mark that it was none (Claude Code, pi).
+    A client that marks failures says with a mark that it was none (Claude Code 2.1.325, pi 0.74.2).
     """
     if native.is_error is False:
         return False
@@ -141,6 +171,8 @@ def _ended_otherwise(outcome: out.CommandOutcome, native: NativeResult) -> bool:
     if (outcome.output or outcome.stdout or "").strip() != text:
         return False
     first, last = text.partition("\n")[0], text.rpartition("\n")[2]
+    if _ENDED_SO.search(text[:400]) is not None:
+        return True
     return _NOT_WELL.search(first[:400]) is not None or _NOT_WELL.search(last[-400:]) is not None
 
 

@@ -61,6 +61,8 @@ def described(rules: EditRules | None) -> str:
         return _patch(known.patch)
     if known.commands_read:
         return "a command that shows one file counts as reading it"
+    if known.whole_file_end == "always":
+        return "a whole file ends with a line end" + _WHOLE_FILE[known.whole_file_line_ends]
     steps = "; then ".join(map(_step, known.steps))
     more = [
         "a text found in several places goes to the next step" if _goes_on(known) else "a text must be in one place",
@@ -114,7 +116,12 @@ def _step(step: Step) -> str:
 
 
 def _patch(rules: PatchRules) -> str:
-    places = {"anchor": "after the last anchor", "end": "at the end of the file", "cursor": "after what was found last"}
+    places = {
+        "anchor": "after the last anchor",
+        "end": "at the end of the file",
+        "cursor": "after what was found last",
+        "cursor_or_end": 'after what was found last, or with "*** End of File" there',
+    }
     more = [
         f"lines that replace none go {places[rules.insert]}",
         "context keeps the file's spelling" if rules.keeps_context else "context gets the patch's spelling",
@@ -142,4 +149,6 @@ _PATCH_ENDS: Final = {
     "lf": "changed lines end with LF",
     "any": _ENDS["any"],
     "majority": _ENDS["majority"],
+    "most": _ENDS["majority"],
 }
+_WHOLE_FILE: Final = {"if_all": "", "most": "; it gets the line ends that most lines had before"}

@@ -173,7 +173,7 @@ def none_ignored(_operation: op.Operation, outcome: out.DirectoryOutcome) -> out
 
 EXIT_CODE = or_none(INT, "(none)")
 SIGNAL = or_none(INT, "(none)", also=("0",))
-"""0 is how older versions say that no signal ended a command."""
+"""0 says the same in Gemini CLI 0.19.4 and 0.24.0, and in Qwen Code 0.12.0 to 0.21.2."""
 FACTS = "\nError: {_error}\nExit Code: {exit_code}\nSignal: {signal}"
 """Up to 0.24 of Gemini CLI, and still in Qwen Code, each is always there."""
 

@@ -43,6 +43,9 @@ _ADD, _DELETE, _UPDATE = "*** Add File: ", "*** Delete File: ", "*** Update File
 _MOVE, _LAST, _ANCHOR = "*** Move to: ", "*** End of File", "@@"
 _ENVIRONMENT = "*** Environment ID:"
 _HEADERS = (_ADD, _DELETE, _UPDATE)
+_ENDS = (*_HEADERS, _END)
+"""How the line begins that ends what is said of a file."""
+_MARKS = frozenset({" ", "+", "-"})
 
 
 class PatchError(ValueError):
@@ -64,7 +67,7 @@ class PatchForm(NamedTuple):
     one_anchor: bool = False
     """Whether an anchor that follows another without lines between is refused; a strict form refuses it as well."""
     blank_first: Literal["kept", "left_out"] = "kept"
-    """What becomes of lines without text that stand before the first anchor of a file (left out: Codex up to 0.128)."""
+    """What becomes of lines without text before the first anchor of a file (left out: Codex up to 0.139.0)."""
     needs_anchor: bool = False
     """Whether lines before the first anchor are refused. opencode (1.18.33) passes over them without a word, and over
     all that follows the end of the file."""
@@ -76,10 +79,11 @@ class PatchForm(NamedTuple):
 
 ANY_FORM = PatchForm()
 CODEX = PatchForm(strict=True)
-CODEX_IN_LF = CODEX._replace(blank_first="left_out")
+FIRST_CODEX = CODEX._replace(blank_first="left_out")
 OPENCODE = PatchForm(needs_anchor=True, empty_lines="left_out")
 COPILOT = PatchForm(one_anchor=True)
 CLINE = PatchForm(empty_lines="refused", unmarked="kept")
+DROID = PatchForm(unmarked="kept")
 
 
 def read_patch(text: str, directory: str | None = None, form: PatchForm = ANY_FORM) -> tuple[op.Operation, ...]:
@@ -124,6 +128,18 @@ class _Hunk:
     @property
     def empty(self) -> bool:
         return not self.old and not self.new
+
+    def add(self, line: str) -> None:
+        """The next line, with its mark; one without anything is a kept one."""
+        mark, text = line[:1], line[1:]
+        if mark == "+":
+            self.new.append(text)
+        elif mark == "-":
+            self.old.append(text)
+        else:
+            self.kept.append((len(self.old), len(self.new)))
+            self.old.append(text)
+            self.new.append(text)
 
     def edit(self) -> op.Edit:
         old = _text(self.old) if self.old else None
@@ -175,7 +191,7 @@ class _Reader:
         while self.at < self.last and self.lines[self.at].startswith("+"):
             lines.append(self.lines[self.at][1:])
             self.at += 1
-        if self.at < self.last and not self.lines[self.at].strip().startswith((*_HEADERS, _END)):
+        if self.at < self.last and not self.lines[self.at].strip().startswith(_ENDS):
             raise self._wrong(f"is {_shown(self.lines[self.at])}", 'a line of the new file, with "+" before it')
         return _text(lines)
 
@@ -193,15 +209,20 @@ class _Reader:
 
     def _hunks(self) -> list[_Hunk]:
         hunks: list[_Hunk] = []
-        while self.at < self.last and not self.lines[self.at].rstrip().startswith((*_HEADERS, _END)):
-            self._line(hunks)
+        while self.at < self.last:
+            line = self.lines[self.at]
+            if hunks and line[:1] in _MARKS and not hunks[-1].at_end:  # as nearly all are
+                hunks[-1].add(line)
+            elif line.startswith("***") and line.rstrip().startswith(_ENDS):
+                break
+            else:
+                self._line(line, hunks)
             self.at += 1
         if hunks and hunks[-1].empty:
             raise self._wrong("ends an edit that has no lines", 'lines with " ", "+" or "-" before')
         return hunks
 
-    def _line(self, hunks: list[_Hunk]) -> None:
-        line = self.lines[self.at]
+    def _line(self, line: str, hunks: list[_Hunk]) -> None:
         bare = line.rstrip()
         if bare == _ANCHOR or bare.startswith(f"{_ANCHOR} "):
             if hunks and hunks[-1].at_end and self.form.needs_anchor:
@@ -211,7 +232,7 @@ class _Reader:
             elif self.strict or self.form.one_anchor:
                 raise self._wrong("has an anchor after another one", 'lines with " ", "+" or "-" before')
             if line != _ANCHOR:
-                hunks[-1].anchors.append(line[len(_ANCHOR) + 1 :])  # its blanks count up to Codex 0.128.0
+                hunks[-1].anchors.append(line[len(_ANCHOR) + 1 :])  # its blanks count up to Codex 0.139.0
         elif hunks and hunks[-1].at_end:
             if bare:
                 raise self._wrong(f"is {_shown(line)} after the end of the file", f'"{_ANCHOR}" or the next file')
@@ -234,22 +255,14 @@ class _Reader:
         else:
             if not hunks:
                 hunks.append(_Hunk())
-            hunk = hunks[-1]
-            if line and line[0] not in " +-":
-                line = f" {line}"
-            if line[:1] not in ("+", "-"):
-                hunk.kept.append((len(hunk.old), len(hunk.new)))
-            if line[:1] != "+":
-                hunk.old.append(line[1:])
-            if line[:1] != "-":
-                hunk.new.append(line[1:])
+            hunks[-1].add(line if not line or line[0] in _MARKS else f" {line}")
 
     def _wrong(self, problem: str, expected: str) -> PatchError:
         return PatchError(self.at + 1, problem, expected)
 
 
 def _text(lines: Sequence[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+    return "\n".join((*lines, "")) if lines else ""
 
 
 def _shown(line: str) -> str:
@@ -508,7 +521,7 @@ def same_path(one: str, other: str) -> bool:
 # ── results ──────────────────────────────────────────────────────────────────
 
 SUCCESS = "Success. Updated the following files:"
-"""How Codex and opencode begin the list of the files that a patch changed."""
+"""How Codex (0.20 to 0.166) and opencode (1.4.3 to 1.18.33) begin the list of the files that a patch changed."""
 
 
 def changed_files(outcomes: Sequence[out.Outcome], letters: Mapping[str, str]) -> list[str] | None:

@@ -7,7 +7,7 @@ is reported, never dropped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -128,3 +128,15 @@ def _as_written(struct: type[msgspec.Struct], given: Any) -> Any:
 @cache
 def _reader(settings: type[Settings], id: str) -> Reader[Any]:
     return Reader.of_type(settings, id)
+
+
+def row_problems(rows: Sequence[ProviderRow], spellings: Collection[type[Any]]) -> list[str]:
+    """What is wrong with the rows of a vocabulary that has these spellings."""
+    ids = [row.id for row in rows]
+    problems = [f"two rows have the id {id!r}" for id in sorted({id for id in ids if ids.count(id) > 1})]
+    for row in rows:
+        unlisted = [one.__name__ for one in row.spellings if one not in spellings]
+        problems += [f"{row.id!r} is spelled by {name}, which is not listed" for name in unlisted]
+        if row.spellings and all(one.executed_by is not row.executed_by for one in row.spellings):
+            problems.append(f"{row.id!r} is run by the {row.executed_by}, and no spelling of it is")
+    return problems

@@ -119,6 +119,7 @@ LOST: Final[Mapping[str, str]] = {
     "Change.removed": "removed lines are not counted",
     "Change.replacements": "replacements are not counted",
     "Change.shown": "no lines of the changed file are shown",
+    "Change.replaced": "whether a file was moved over another is not said",
     "Change.current": "nothing is said about reading the file again",
     "Change.total_lines": "the lines of the changed file are not counted",
     "Entry.size": "the size is not given",

@@ -36,6 +36,9 @@ from .shell_programs import CHANGES, FILTERS, READERS, Place, narrowed, options_
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_NO_NUMBER = re.compile(r"\d{1000}")
+"""No line has such a number, and Python converts none of 4,300 digits."""
+
 
 def with_intents(call: Call) -> Call:
     """The call with what its command lines are seen to do; the commands stay what they are."""
@@ -183,6 +186,8 @@ class _Shell(Place):
         if reader is None or not all(stage.shown for stage in stages):
             return []
         if not all(program_of(stage) in FILTERS for stage in stages[1:]):
+            return []
+        if any(_NO_NUMBER.search(word or "") for stage in stages for word in stage.words):
             return []
         found = reader(self, first)
         for stage in stages[1:]:

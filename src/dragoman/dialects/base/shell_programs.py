@@ -20,7 +20,7 @@ from .shell_line import Stage, Word, program_of
 
 
 class Place:
-    """Where a command line is: the folder it went to, or lost when nobody can tell."""
+    """Where a command line is: the folder it went to, or lost if that is unknown."""
 
     def __init__(self, directory: str | None) -> None:
         self.directory = directory or ""

@@ -198,14 +198,16 @@ class Spelling(msgspec.Struct, Generic[Spoken], metaclass=SpellingMeta, gc=False
     always: ClassVar[Mapping[str, Any]] = {}
     """Fields of the operation that this tool implies."""
     unhonoured: ClassVar[Mapping[str, str]] = {}
-    """The description to offer where whoever runs the tool does not honour a field, by that field."""
+    """The description to offer where the runner of the tool ignores a field, by that field."""
     unless_said: ClassVar[Mapping[str, Any]] = {}
-    """What the client does where a call leaves a field of the operation out: whoever runs it instead does the same."""
+    """What the client does where a call leaves a field out; our own runner does the same."""
     read_only: ClassVar[str | None] = None
     """Why it is read and never written."""
     since: ClassVar[str | None] = None
     until: ClassVar[str | None] = None
     """First and last version that offered it; no last one: the newest does."""
+    bounds_tried: ClassVar[bool] = False
+    """Whether these versions were run, so that calls of versions between two captured ones are read by them."""
     earlier: ClassVar[tuple[type[Spelling[Any]], ...]] = ()
     """The same tool in earlier versions, made from the rows of its parameters."""
     described_until: ClassVar[Mapping[str, str]] = {}

@@ -51,7 +51,7 @@ def plan_items(struct: type[msgspec.Struct], text: str, *, statuses: tuple[str, 
 
 
 class AddingItem(Spelling[op.AddPlanItem]):
-    """Adds one item, as Claude Code and Qwen Code do."""
+    """Adds one item, as Claude Code (2.1.325) and Qwen Code (0.24.4) do."""
 
     subject: str = means("item.text", "Short title of the task.")
     description: str = means("item.description", "Full description of the task.", convert=EMPTY_IS_UNSAID)
@@ -62,7 +62,7 @@ class AddingItem(Spelling[op.AddPlanItem]):
 
 
 class ChangingItem(Spelling[op.ChangePlanItem]):
-    """Changes one item, as Claude Code and Qwen Code do."""
+    """Changes one item, as Claude Code (2.1.325) and Qwen Code (0.24.4) do."""
 
     taskId: str = means("id", "Number of the task.")  # noqa: N815 - the native name
     subject: str | None = means("text", "Short title of the task.", default=None)

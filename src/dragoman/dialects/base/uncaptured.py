@@ -12,6 +12,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_values import as_integer
 
 from .default_words import understand
 
@@ -35,7 +36,7 @@ class TextResult:
     def _outcome(self, operation: op.Operation, native: NativeResult) -> out.Outcome:
         content, item = native.content, native.item if isinstance(native.item, dict) else {}
         if isinstance(operation, op.RunCommand):
-            code = next((item[key] for key in _CODES if isinstance(item.get(key), int)), None)
+            code = next((known for key in _CODES if (known := as_integer(item.get(key))) is not None), None)
             printed = next((item[key] for key in _OUTPUTS if isinstance(item.get(key), str)), None)
             if code is not None or printed is not None or (self.prints and isinstance(content, str)):
                 text = content if printed is None and isinstance(content, str) else printed

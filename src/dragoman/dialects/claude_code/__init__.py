@@ -24,7 +24,7 @@ WELCOME = "how the client introduces itself"
 
 
 def unparsed(arguments: Mapping[str, Any]) -> str | None:
-    """The text of arguments that were no JSON, which the client logs wrapped up."""
+    """The text of arguments that were no JSON, which the client logs in an object (2.1.325)."""
     wrapped = arguments.get("__unparsedToolInput")
     if wrapped is None:
         return None

@@ -30,7 +30,7 @@ _UNDERSTOOD: tuple[tuple[str, out.FailureKind], ...] = (
     (r"Permission for this (?:action|tool use) (?:has been|was) denied", "denied"),
     (r"This (?:\w+ )?command (?:requires approval|contains [^\n]* requires? approval)", "denied"),
     (r"cd to '[^\n]*' was blocked\. For security", "denied"),
-    # The answer to a call in a request that only asks what the user may type next.
+    # The answer to a call in a request that only asks what the user may type next (users' reports; no session has it).
     (r"No tools needed for suggestion", "denied"),
     (r"The agent proposed a plan that was rejected by the user", "denied"),
     (r"[^\n]*\b(?:requested permissions to|haven't granted|denied by your permission settings)\b", "denied"),

@@ -87,7 +87,7 @@ def _recorded_file(
         first = 1
     if type(total) is not int:
         return out.FileOutcome(operation.path, content, first)
-    # `numLines` counts the lines that were read; the record of a long file holds fewer, which are counted then.
+    # `numLines` counts the lines that were read; that of a long file holds fewer (2.0.46 to 2.1.325): count those.
     if type(lines) is not int or told != len(content) + lines * _BEFORE_LINES:
         lines = content.count("\n") + 1
     last = first + lines - 1
@@ -117,7 +117,7 @@ def _lines(offset: float | None, limit: float | None) -> tuple[int | None, int |
     start, count = whole(offset, "offset"), whole(limit, "limit")
     if (start is not None and start < 0) or (count is not None and count < 1):
         raise ValueError("offset must be 0 or more and limit 1 or more")
-    first = None if start is None else start or 1  # 0 is the beginning as well
+    first = None if start is None else start or 1  # 2.1.17 takes 0 for the beginning as well
     return first, None if count is None else (first or 1) + count - 1
 
 
@@ -382,7 +382,8 @@ def _updated(text: str) -> str | None:
 
 
 def _changed(asked: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
-    """The log has the difference. An Edit that creates a file says "updated": its record has no text before it."""
+    """The log has the difference. An Edit that creates a file says "updated" (2.1.218, 2.1.325); its record has no text
+    before it."""
     if not isinstance(outcome, out.ChangesOutcome):
         return outcome
     (change,) = outcome.changes
@@ -579,7 +580,7 @@ class NotebookEdit(Spelling[op.EditNotebook]):
     def from_operation(cls, operation: op.EditNotebook) -> NotebookEdit | None:
         deletes = operation.mode == "delete"
         if (operation.source is None and not deletes) or (operation.source == "" and deletes):
-            return None  # a source is wanted; an empty one is how none is said
+            return None  # the tool requires a source, and an empty one says none
         return cls(
             notebook_path=operation.path,
             cell_id=operation.cell_id,

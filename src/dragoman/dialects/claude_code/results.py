@@ -20,7 +20,7 @@ _OPEN, _CLOSE = "<system-reminder>", "</system-reminder>"
 
 
 def plain_text(native: NativeResult) -> str:
-    """The text of a result without the reminders the client appended to it."""
+    """The text of a result without the reminders that the client appended to it (1.0.35 to 2.1.123)."""
     content = native.content
     if type(content) is str and content and content[-1] != ">" and not content[-1].isspace():
         return content  # as nearly all are
@@ -59,7 +59,7 @@ def unreminded(text: str) -> str:
         start = end.rfind(_OPEN) if end.endswith(_CLOSE) else -1
         if start < 0 or (start > 0 and end[start - 1] != "\n"):
             return text
-        # An empty line sets a reminder apart; what stood before it keeps its own last newline.
+        # An empty line sets a reminder apart (1.0.35 to 2.1.123); what is before it keeps its own last newline.
         text = end[:start].removesuffix("\n").removesuffix("\n")
 
 

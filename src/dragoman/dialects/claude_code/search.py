@@ -84,7 +84,7 @@ def _matches_read(asked: op.SearchText, native: NativeResult) -> out.Outcome:
     saved = saved_output(body)
     shortened = _SHORTENED.search(body) if body.endswith("] ...") else None
     half = saved.text if saved is not None else None if shortened is None else body[: shortened.start()]
-    if half is not None:  # cut anywhere, so the last line may be half of one
+    if half is not None:  # 1.0.98 and 1.0.108 cut anywhere: the last line may be half of one
         body = text_in(known, "content") or half.rpartition("\n")[0]
     if asked.mode == "files":
         return _files(body, known, paged)

@@ -275,7 +275,7 @@ class WaitForMail(Spelling[op.WaitForAgent]):
 
     timeout_ms: int | None = means("timeout_ms", "How long to wait, in milliseconds.", default=None, schema=NUMBER)
 
-    # What agents say comes as messages of their own.
+    # What agents say comes as messages of their own (0.166.0).
     results = one_of(
         in_json(
             out.AgentsOutcome,

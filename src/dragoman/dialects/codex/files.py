@@ -8,7 +8,7 @@ from dragoman.dialects.base.conversions import among
 from dragoman.dialects.base.patch_text import (
     ABOUT_PATCHES,
     CODEX,
-    CODEX_IN_LF,
+    FIRST_CODEX,
     GRAMMAR,
     PATCH_NEARLY,
     PATCH_UNSAID,
@@ -20,16 +20,17 @@ from dragoman.dialects.base.spelling import Freeform, Spelling, means, native_on
 from dragoman.model import operations as op
 
 from .families import CATALOGUE, CLASSIC
-from .results import IMAGE_SHOWN, PATCHING, PATCHING_IN_LF, PatchResults
+from .results import IMAGE_SHOWN, PATCHING, PATCHING_UNTIL, PatchResults
 
 
 class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFile]):
     __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
-    since, families = "0.129.0", CATALOGUE
+    since, families = "0.140.0", CATALOGUE
+    bounds_tried = True
     freeform = Freeform("input", "lark", GRAMMAR)
     unsaid, approximated = PATCH_UNSAID, PATCH_NEARLY
-    edit_rules, edit_rules_until = PATCHING, {"0.128.0": PATCHING_IN_LF}
+    edit_rules, edit_rules_until = PATCHING, PATCHING_UNTIL
     form: ClassVar[PatchForm] = CODEX
 
     input: str | None = means(None, default=None)
@@ -48,9 +49,9 @@ class ApplyPatch(PatchResults, Spelling[op.WriteFile | op.EditFile | op.DeleteFi
         return patches and tuple(cls(input=patch) for patch in patches)
 
 
-class ApplyPatchInLf(ApplyPatch):
+class FirstApplyPatch(ApplyPatch):
     __doc__ = ABOUT_PATCHES
-    since, until, form = "0.77.0", "0.128.0", CODEX_IN_LF
+    since, until, form = "0.77.0", "0.139.0", FIRST_CODEX
 
 
 DETAILS = ("high", "original")

@@ -79,4 +79,4 @@ WebSearch = variant(
     since="0.101.0",
     families=CLASSIC,
 )
-"""The provider's tool as the client offers it; how it is called and answered is the provider's own."""
+"""The provider's tool as the client offers it (0.166.0); how it is called and answered is the provider's own."""

@@ -26,7 +26,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class FreeStep(msgspec.Struct, frozen=True):
-    """One step of a plan; older clients did not say which words its state may have."""
+    """One step of a plan; up to 0.133.0 the schema does not say which words its state may have."""
 
     step: str
     status: str

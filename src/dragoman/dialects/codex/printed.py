@@ -19,6 +19,7 @@ from dragoman.dialects.base.spelling import Conversion, Spelling, means
 from dragoman.dialects.base.words import one_of
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
+from dragoman.model.json_values import as_integer
 
 from .results import agent_report
 
@@ -38,8 +39,7 @@ def _ran(_asked: op.Operation, native: NativeResult) -> out.Outcome | None:
             timed_out = output.endswith("command timed out")
             return out.CommandOutcome(output=output, timed_out=True) if timed_out else out.Failure("failed", output)
         case {"aggregated_output": str(output), **rest}:
-            code = rest.get("exit_code")
-            known, running = code if isinstance(code, int) else None, rest.get("status") == "in_progress"
+            known, running = as_integer(rest.get("exit_code")), rest.get("status") == "in_progress"
             return out.CommandOutcome(known, output=output, running=running)
     return None
 

@@ -23,6 +23,7 @@ from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
 from dragoman.model.edit_rules import EditRules, PatchRules
 from dragoman.model.json_text import json_text, read_json
+from dragoman.model.json_values import as_integer, as_number
 
 # ── what a command gave ──────────────────────────────────────────────────────
 
@@ -93,7 +94,7 @@ class _Metadata(msgspec.Struct, omit_defaults=True):
 
 
 class _Told(msgspec.Struct):
-    """The first form of a command's result; of the facts, the client itself knew the first two."""
+    """The first form of a command's result (0.20 to 0.119); of the facts, the client itself knew the first two."""
 
     output: str
     metadata: _Metadata
@@ -192,7 +193,7 @@ PATCHING = EditRules(
         adds_as_given=True,
     )
 )
-"""Seen with 0.160.0 and 0.166.0, run as `apply_patch`. The client writes one file after the other, so a patch that
+"""Seen with 0.162.0 and 0.166.0, run as `apply_patch`. The client writes one file after the other, so a patch that
 fails leaves the files before; here it changes nothing."""
 PATCHING_IN_LF = EditRules(
     patch=replace(
@@ -201,10 +202,13 @@ PATCHING_IN_LF = EditRules(
         keeps_context=False,
         at_end="anywhere",
         blank_end=True,
-        anchors="as_written",
     )
 )
-"""Seen with 0.58.0 and 0.128.0: what a hunk shows is written as the hunk has it, with LF."""
+"""Seen with 0.140.0, 0.142.5 and 0.161.0: what a hunk shows is written as the hunk has it, with LF. 0.162.0 is the
+first that keeps line ends by default; 0.151.0 to 0.161.0 do so with CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS=1."""
+FIRST_PATCHING = EditRules(patch=replace(PATCHING_IN_LF.patch, anchors="as_written"))
+"""Seen with 0.58.0, 0.128.0 and 0.139.0."""
+PATCHING_UNTIL = {"0.139.0": FIRST_PATCHING, "0.161.0": PATCHING_IN_LF}
 
 
 class OrPatched:
@@ -212,7 +216,7 @@ class OrPatched:
 
     results: ClassVar[Results | None] = COMMANDS
     edit_rules: ClassVar[EditRules | None] = PATCHING
-    edit_rules_until: ClassVar[Mapping[str, EditRules]] = {"0.128.0": PATCHING_IN_LF}
+    edit_rules_until: ClassVar[Mapping[str, EditRules]] = PATCHING_UNTIL
 
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
@@ -494,7 +498,7 @@ def _result_in(piece: str | out.Media) -> out.CommandOutcome | None:
     except msgspec.DecodeError:
         return None
     match told:
-        case {"output": str(output), "exit_code": int(code), **rest}:
+        case {"output": str(output), "exit_code": int(code), **rest} if as_integer(code) is not None:
             return _command_outcome(Report({"exit_code": code, **_duration(rest)}, output))
         case {"output": str(output), "session_id": int() | str() as session, **rest}:
             return _command_outcome(Report({"running": True, "job": str(session), **_duration(rest)}, output))
@@ -502,8 +506,8 @@ def _result_in(piece: str | out.Media) -> out.CommandOutcome | None:
 
 
 def _duration(told: Mapping[Any, Any]) -> dict[str, int]:
-    seconds = told.get("wall_time_seconds")
-    return {"duration_ms": round(seconds * 1000)} if isinstance(seconds, int | float) else {}
+    seconds = as_number(told.get("wall_time_seconds"))
+    return {} if seconds is None else {"duration_ms": round(seconds * 1000)}
 
 
 def _by_operation(operations: tuple[op.Operation, ...], script: Script) -> tuple[out.Outcome, ...]:
@@ -579,10 +583,9 @@ def _recorded_command(item: Any) -> out.CommandOutcome | None:
         case {"type": "CommandExecution" | "exec_command_end", "aggregated_output": str(output), **rest}:
             code, milliseconds = rest.get("exit_code"), None
             match rest.get("duration"):
-                case {"secs": int(seconds), "nanos": int(nanoseconds)}:
-                    milliseconds = seconds * 1000 + round(nanoseconds / 1_000_000)
-            known = code if isinstance(code, int) else None
-            return out.CommandOutcome(exit_code=known, output=output, duration_ms=milliseconds)
+                case {"secs": int(seconds), "nanos": int(nanoseconds)} if nanoseconds < 10**9:
+                    milliseconds = as_integer(seconds * 1000 + round(nanoseconds / 1_000_000))
+            return out.CommandOutcome(exit_code=as_integer(code), output=output, duration_ms=milliseconds)
     return None
 
 
@@ -599,7 +602,7 @@ def _recorded_change(operation: op.Operation, item: Mapping[str, Any]) -> out.Ou
 
 def _recorded_mcp(item: Mapping[str, Any]) -> out.Outcome | None:
     match item.get("result"):
-        case {"Err": str(problem)}:  # as an event tells it
+        case {"Err": str(problem)}:  # of an event; no session shows it
             return FAILURES.of(problem) or out.Failure("failed", problem)
         case {"content": list(blocks), **rest} | {"Ok": {"content": list(blocks), **rest}}:
             content = _blocks(blocks)
@@ -700,6 +703,7 @@ class CodexFailures:
     _READ: ClassVar[tuple[tuple[out.FailureKind, re.Pattern[str]], ...]] = tuple(
         (kind, re.compile(mark, re.DOTALL)) for kind, mark in _MARKS
     )
+    _ANY: ClassVar[re.Pattern[str]] = re.compile("|".join(mark for _, mark in _MARKS), re.DOTALL)
     _WORDS: ClassVar[Mapping[str, str]] = {
         "unknown_tool": "unsupported call: ",
         "invalid_arguments": "failed to parse function arguments: ",
@@ -710,7 +714,7 @@ class CodexFailures:
 
     def of(self, text: str) -> out.Failure | None:
         """The failure a text tells of."""
-        for kind, mark in self._READ:
+        for kind, mark in self._READ if self._ANY.match(text) else ():
             found = mark.match(text)
             if found is not None:
                 return out.Failure(kind, text if kind == "unknown_tool" else text[found.end() :])

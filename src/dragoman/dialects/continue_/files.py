@@ -81,7 +81,7 @@ _HEAD = re.compile(r"Index: (.*)\n=+\n--- .*\n\+\+\+ .*\n")
 _OUR_HEAD = re.compile(r"--- .*\n\+\+\+ .*\n")
 _RULE = "=" * 67
 _ONE_LINE = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
-"""Where a hunk stands; of a single line the client says the number too."""
+"""Where a hunk stands; of a single line the client says the number too (1.5.47)."""
 
 
 def _headed(operation: op.Operation, outcome: out.ChangesOutcome) -> out.ChangesOutcome:

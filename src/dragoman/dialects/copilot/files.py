@@ -55,7 +55,7 @@ _LISTED = (
         maybe(f"\n{_MORE}", truncated=False),
         asked=op.ListDirectory,
         path=CALLED,
-        # Only names are printed: a slash at the end marks a folder, nothing marks a file.
+        # The client prints bare names (0.0.390 to 1.0.102); a slash at the end, which we write, marks a folder.
         entries=lines(
             words(out.Entry, "{path}/", kind="directory"),
             words(out.Entry, "{path}", kind=Reads("other")),
@@ -347,7 +347,9 @@ class ApplyPatch(PatchTool):
         for change in changes:
             if change.kind == "modified" and change.path in moved:
                 continue  # it is told under the path it has now
-            kind = {"moved": "created", "unchanged": "modified"}.get(change.kind, change.kind)
+            # A file that was moved over another is listed as modified (1.0.102).
+            moved_as = "modified" if change.replaced else "created"
+            kind = {"moved": moved_as, "unchanged": "modified"}.get(change.kind, change.kind)
             kinds.setdefault(kind, {})[change.moved_to or change.path] = None
         lines = [
             f"{head} {len(kinds[kind])} file(s): {', '.join(kinds[kind])}"

@@ -26,7 +26,7 @@ def _agent_written(outcome: out.AgentsOutcome, _asked: op.Operation) -> str | No
         return None
     agent = outcome.agents[0]
     if agent.status in ("running", "unknown"):
-        return None  # these words are for agents that have ended
+        return None  # the client's words (0.19.4 to 0.61) are for agents that have ended
     reason = next((word for word, status in _REASONS.items() if status == agent.status), "ERROR")
     name = agent.agent or agent.name or ""
     return f"Subagent '{name}' finished.\nTermination Reason: {reason}\nResult:\n{agent.text or ''}"

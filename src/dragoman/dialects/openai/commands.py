@@ -14,6 +14,7 @@ from dragoman.dialects.base.spelling import NativeContent, Spelling, Tells, mean
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
 from dragoman.model.json_text import json_text, read_json
+from dragoman.model.json_values import as_integer
 
 # ── what commands gave ───────────────────────────────────────────────────────
 
@@ -109,7 +110,7 @@ def _end(outcome: out.CommandOutcome) -> tuple[int | None, str]:
 def _outcome(output: dict[str, Any]) -> out.Outcome:
     stdout, stderr = str(output.get("stdout") or ""), str(output.get("stderr") or "")
     match output["outcome"]:
-        case {"type": "exit", "exit_code": int(code)}:
+        case {"type": "exit", "exit_code": int(code)} if as_integer(code) is not None:
             facts: dict[str, Any] = {"exit_code": code}
         case {"type": "timeout"}:
             facts = {"timed_out": True}

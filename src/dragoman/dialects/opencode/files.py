@@ -112,7 +112,7 @@ def _file(operation: op.ReadFile, shown: ShownLines) -> out.FileOutcome:
 
 
 def _lines_in(before: str, tag: str, *, empty: bool = False, newline: str = "\n") -> Template:
-    """Lines in a tag; below it the client puts reminders of its own."""
+    """Lines in a tag; below it the client may put reminders of its own."""
     text = "" if empty else "{text}"
     note = f"\n({{note}})\n</{tag}>{{_after}}"
     kinds: dict[str, Any] = {"text": Reads("")} if empty else {"text": numbered(": ", formerly=("| ",))}
@@ -370,7 +370,7 @@ class WriteForAll(Write):
     since, until, families = "1.1.11", "1.1.11", ("*",)
 
 
-_MORE = skipped("", "(?s:.*)")  # what checkers say of the file
+_MORE = skipped("", "(?s:.*)")  # what checkers say of the file (1.0.162 to 1.18.33)
 _EDITS = one_of(
     single(
         out.ChangesOutcome,
@@ -378,7 +378,7 @@ _EDITS = one_of(
         words(out.Change, f"{_EDITED}{{_more}}", kind="created", path=CALLED, _more=_MORE),
         asked=op.EditFile,
     ),
-    # A file written by an edit of nothing may have been there or not.
+    # An edit of nothing writes a file, which 1.2.15 replaces and 1.18.33 does not.
     done(
         _EDITED,
         of=out.ChangesOutcome,
@@ -396,7 +396,7 @@ _EDITS = one_of(
 def replaced_or_written(operation: op.EditFile) -> op.Operation:
     """The edit, or the file that is written where nothing is replaced by something."""
     edit = operation.edits[0]
-    # Two empty texts are refused as being the same.
+    # Two empty texts are refused as being the same (1.18.33).
     return operation if edit.old or not edit.new else op.WriteFile(operation.path, edit.new)
 
 

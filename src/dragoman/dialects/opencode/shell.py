@@ -130,7 +130,7 @@ def _old_note(tag: str, note: str, **facts: Any) -> tuple[Template, ...]:
 
 
 def _exit_code(_operation: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
-    """The client leaves the exit code out of its words: it is in the log, and we say it when it is not 0."""
+    """The client leaves the exit code out of its words (1.1.11 to 1.18.33): it is in the log; we say it if not 0."""
     if not isinstance(outcome, out.CommandOutcome) or outcome.exit_code is not None:
         return outcome
     return msgspec.structs.replace(outcome, exit_code=number(metadata(native).get("exit")))

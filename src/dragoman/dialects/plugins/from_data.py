@@ -133,13 +133,13 @@ def _steer(table: Table) -> Steer:
 
 
 def _mcp(table: Table) -> tuple[McpNames, ...]:
-    found = []
+    names = []
     for index, template in enumerate(table.texts("mcp")):
         try:
-            found.append(McpNames(template))
+            names.append(McpNames(template))
         except ValueError as error:
             table.problem(str(error), "mcp", index)
-    return tuple(found)
+    return tuple(names)
 
 
 def _beside(table: Table) -> str | None:
@@ -202,9 +202,9 @@ def _tool(table: Table) -> AnySpelling | Steer | None:
             fields.check(table, field, lost, field)
     inner = [] if parameters is None else parameters.inner_tables()
     declared = [_parameter(key, one, fields, class_facts["approximated"]) for key, one in inner]
-    said = {one.parameter.means for one in declared if one is not None}
+    meanings = {one.parameter.means for one in declared if one is not None}
     for field in class_facts["always"]:
-        if field in said:
+        if field in meanings:
             table.problem("is implied and said by a parameter: keep one", "always", field)
     if len(table.problems) > before:
         return None
@@ -227,23 +227,23 @@ class _Fields:
     def check(self, table: Table, name: str, *place: str) -> bool:
         if name in self.defaults:
             return True
-        known = ", ".join(self.defaults) or "no fields"
-        said = self.struct.__struct_config__.tag or self.struct.__name__
-        table.problem(f'{said} has no "{name}"; it has: {known}.{nearest(name, self.defaults)}', *place)
+        fields = ", ".join(self.defaults) or "no fields"
+        owner = self.struct.__struct_config__.tag or self.struct.__name__
+        table.problem(f'{owner} has no "{name}"; it has: {fields}.{nearest(name, self.defaults)}', *place)
         return False
 
 
 def _always(table: Table, fields: _Fields) -> dict[str, Any]:
     """Fields a tool implies. Their names become code in `Spelling`, so none gets there that is not a field's."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in table.content:
         value = table.anything(name)
         if fields.check(table, name, name):
             try:
-                found[name] = msgspec.convert(value, fields.hints[name])
+                values[name] = msgspec.convert(value, fields.hints[name])
             except msgspec.ValidationError as error:
                 table.problem(f"does not fit the operation: {error}", name)
-    return found
+    return values
 
 
 # ── parameters ───────────────────────────────────────────────────────────────
@@ -369,8 +369,8 @@ def _form(wire: str, table: Table, fields: _Fields, field: str, *, lossy: bool) 
         _check_kind(table, kind, {"number"} if is_whole else _kinds(ours), _fitting(kind, ours))
         return _Form(float, WHOLE) if is_whole else _Form(ours)
     if named not in CONVERSIONS:
-        known = ", ".join(CONVERSIONS)
-        table.problem(f'there is no conversion "{named}"; known: {known}.{nearest(named, CONVERSIONS)}', "convert")
+        names = ", ".join(CONVERSIONS)
+        table.problem(f'there is no conversion "{named}"; known: {names}.{nearest(named, CONVERSIONS)}', "convert")
         return _Form(ours)
     conversion = CONVERSIONS[named]
     if not _kinds(conversion.ours) & _kinds(ours):
@@ -400,10 +400,10 @@ def _fitting(kind: str | None, ours: Any) -> str:
 
 def _words(table: Table, words: Mapping[str, str], ours: Any) -> _Form:
     """Native words for ours, one for one."""
-    wanted = get_args(ours) if get_origin(ours) is Literal else None
+    choices = get_args(ours) if get_origin(ours) is Literal else None
     for native, word in words.items():
-        if wanted is not None and word not in wanted:
-            table.problem(f'"{word}" is none of {", ".join(wanted)}.{nearest(word, wanted)}', "values", native)
+        if choices is not None and word not in choices:
+            table.problem(f'"{word}" is none of {", ".join(choices)}.{nearest(word, choices)}', "values", native)
     if len(set(words.values())) < len(words):
         table.problem("two native words mean the same, so writing one would be a guess", "values")
     back = {word: native for native, word in words.items()}
@@ -424,23 +424,23 @@ def _items(wire: str, table: Table, items: Table, ours: Any, *, lossy: bool) -> 
         return _Form(ours)
     fields, before = _Fields(struct), len(table.problems)
     nearly = fields.defaults if lossy else ()
-    said = [_parameter(key, one, fields, nearly) for key, one in items.inner_tables()]
-    known = [one for one in said if one is not None]
-    meant = [one for one in known if one.parameter.reason is None]
-    without = {one.wire: one.parameter.reason for one in known if one.parameter.reason is not None}
-    if any(one.parameter.inside or one.parameter.convert is LINE_COUNT for one in meant):
+    read = [_parameter(key, one, fields, nearly) for key, one in items.inner_tables()]
+    parameters = [one for one in read if one is not None]
+    typed = [one for one in parameters if one.parameter.reason is None]
+    without = {one.wire: one.parameter.reason for one in parameters if one.parameter.reason is not None}
+    if any(one.parameter.inside or one.parameter.convert is LINE_COUNT for one in typed):
         table.problem("inside `items`, a parameter cannot mean a nested field or count lines", "items")
     for key, one in items.inner_tables():
         for unused in {"schema", "since", "until"}.intersection(one.content):
             table.problem(f"`{unused}` is said of the whole parameter, not of what stands inside it", "items", key)
     missing = [name for name, default in fields.defaults.items() if default is REQUIRED]
-    missing = [name for name in missing if name not in {one.parameter.means for one in meant}]
+    missing = [name for name in missing if name not in {one.parameter.means for one in typed}]
     if missing:
         table.problem(f"nothing in it means {', '.join(map(repr, missing))}, which must be said", "items")
     if len(table.problems) > before:
         return _Form(ours)
-    native = _native_struct(wire, meant)
-    conversion = _between(native, struct, meant, lossy=lossy)
+    native = _native_struct(wire, typed)
+    conversion = _between(native, struct, typed, lossy=lossy)
     if not many:
         return _Form(native, Conversion(unless_none(conversion.to), unless_none(conversion.back)), without=without)
     several = Conversion(
@@ -500,19 +500,19 @@ def _back(said: _Said, value: Any) -> Any:
 
 def _default(table: Table, fields: _Fields, field: str, form: _Form) -> Any:
     """What leaving a parameter out means: nothing said, unless the file says otherwise."""
-    required, given = table.flag("required"), table.anything("default")
+    required, value = table.flag("required"), table.anything("default")
     ours = fields.defaults[field]
-    if given is not MISSING and required:
+    if value is not MISSING and required:
         table.problem("is required, so it has no default", "default")
-    if required or (required is None and given is MISSING and ours is REQUIRED):
+    if required or (required is None and value is MISSING and ours is REQUIRED):
         return REQUIRED
-    if given is MISSING:
+    if value is MISSING:
         if ours is REQUIRED:
             table.problem(f"{field!r} must be said: make the parameter required, or give it a default", "required")
             return REQUIRED
         return ours if form.conversion is None else _native_default(form, ours)
     try:
-        return msgspec.convert(given, form.annotation)
+        return msgspec.convert(value, form.annotation)
     except msgspec.ValidationError as error:
         table.problem(f"does not fit its type: {error}", "default")
         return REQUIRED

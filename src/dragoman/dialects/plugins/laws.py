@@ -27,7 +27,7 @@ from .samples import ODD_VALUES, plain_outcomes, plain_values, telling_values
 LEGAL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 DIALECT_NAME: Final = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 TO_DO: Final = "TODO"
-"""What a reason begins with that somebody still has to give."""
+"""How a reason begins that the author still has to write."""
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -162,7 +162,7 @@ def _wrong_types(call: Call) -> str | None:
 
 
 def unknown_problems(dialect: Dialect, name: str, arguments: dict[str, Any]) -> Iterator[Problem]:
-    """A tool nobody knows is kept as it was."""
+    """An unknown tool is kept as it was."""
     operations = dialect.read_call(NativeCall("1", name, arguments)).operations
     if [type(one) for one in operations] != [op.Unrecognised]:
         what = f"an unknown tool is read as {', '.join(map(_tag, operations)) or 'nothing'}"
@@ -294,7 +294,7 @@ def _line_of(error: BaseException) -> str:
 
 
 def to_do(dialect: Dialect) -> Iterator[Problem]:
-    """Reasons that somebody still has to give: what a skeleton leaves open."""
+    """Reasons that the author still has to write: what a skeleton leaves open."""
     fix = "say what it means, or why it has no meaning outside this client"
     for steer in dialect.steering:
         yield from _left("tool", steer.name, {"": steer.reason}, fix)

@@ -1,4 +1,4 @@
-"""What dialects are tried with: everyday values of operations and of their outcomes, and JSON nobody expects."""
+"""What dialects are tried with: everyday values of operations and of their outcomes, and unexpected JSON."""
 
 from __future__ import annotations
 

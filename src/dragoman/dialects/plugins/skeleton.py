@@ -40,15 +40,15 @@ class Captured(msgspec.Struct, frozen=True):
     @property
     def properties(self) -> dict[str, dict[str, Any]]:
         """Parameter → its schema."""
-        found = self.parameters.get("properties")
-        named = found.items() if isinstance(found, dict) else ()
+        listed = self.parameters.get("properties")
+        named = listed.items() if isinstance(listed, dict) else ()
         return {name: schema if isinstance(schema, dict) else {} for name, schema in named}
 
     @property
     def required(self) -> tuple[str, ...]:
         """The names of the required parameters."""
-        found = self.parameters.get("required")
-        return tuple(name for name in found if isinstance(name, str)) if isinstance(found, list) else ()
+        listed = self.parameters.get("required")
+        return tuple(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else ()
 
 
 # ── reading what was captured ────────────────────────────────────────────────
@@ -67,24 +67,24 @@ def captured_tools(data: Any) -> tuple[list[Captured], list[str]]:
         data = _newest(data["tool_sets"], notes)
     elif isinstance(data, dict) and "tools" in data:
         data = data["tools"]
-    found: dict[tuple[str | None, str], Captured] = {}
+    tools: dict[tuple[str | None, str], Captured] = {}
     for tool in _tools(data if isinstance(data, list) else [data], None, notes):
-        if found.setdefault((tool.namespace, tool.name), tool) != tool:
+        if tools.setdefault((tool.namespace, tool.name), tool) != tool:
             notes.append(f"{tool.name} is there in several forms; the first was taken")
-    if not found:
+    if not tools:
         raise DefinitionError(
             "what was captured",
             ['there is no tool in it: give a list of {"name": …, "description": …, "parameters": {…}}', *notes],
         )
-    return list(found.values()), list(dict.fromkeys(notes))
+    return list(tools.values()), list(dict.fromkeys(notes))
 
 
 def _newest(sets: Sequence[Any], notes: list[str]) -> list[Any]:
-    known = [one for one in sets if isinstance(one, dict)]
-    versions = sorted({str(one.get("version", "")) for one in known}, key=version_number)
+    tables = [one for one in sets if isinstance(one, dict)]
+    versions = sorted({str(one.get("version", "")) for one in tables}, key=version_number)
     if len(versions) > 1:
         notes.append(f"only the newest version is in it, {versions[-1]}; older ones: {', '.join(versions[:-1])}")
-    newest = [one for one in known if str(one.get("version", "")) == versions[-1]]
+    newest = [one for one in tables if str(one.get("version", "")) == versions[-1]]
     listed = [one.get("tools") for one in newest]
     return [tool for tools in listed if isinstance(tools, list) for tool in tools]
 
@@ -175,7 +175,7 @@ def _holds(table: dict[str, Any]) -> bool:
 
 
 def _open(tool: Captured) -> dict[str, Any]:
-    """A tool nobody knows: its parameters as they are, its meaning left to do."""
+    """An unknown tool: its parameters as they are, its meaning left to the author."""
     table = _head(tool, TO_DO)
     parameters = {wire: {"means": TO_DO, **_shape(schema)} for wire, schema in tool.properties.items()}
     return {**table, "parameters": parameters} if parameters else table
@@ -239,14 +239,14 @@ class _Candidate(NamedTuple):
     spelling: AnySpelling
 
 
-def _agreed(found: list[_Candidate]) -> list[tuple[str, AnySpelling]]:
-    if not found:
+def _agreed(candidates: list[_Candidate]) -> list[tuple[str, AnySpelling]]:
+    if not candidates:
         return []
-    best = max(one.weight for one in found)
-    meanings = {one.spelling.operation_types[0] for one in found if one.weight == best}
+    best = max(one.weight for one in candidates)
+    meanings = {one.spelling.operation_types[0] for one in candidates if one.weight == best}
     if len(meanings) > 1:
         return []
-    same = [one for one in found if one.spelling.operation_types[0] in meanings]
+    same = [one for one in candidates if one.spelling.operation_types[0] in meanings]
     same.sort(key=lambda one: one.weight, reverse=True)
     return [(one.dialect, one.spelling) for one in same]
 
@@ -262,31 +262,31 @@ def _plainly(name: str) -> str:
 def _guessed(tool: Captured, spelling: AnySpelling) -> dict[str, Any]:
     """The tool as a table whose parameters mean what the known tool's of the same names do."""
     asked = _Asked(spelling)
-    known = {_plainly(wire): wire for wire in spelling.__struct_encode_fields__}
-    wires = {wire: known[_plainly(wire)] for wire in tool.properties if _plainly(wire) in known}
+    wire_names = {_plainly(wire): wire for wire in spelling.__struct_encode_fields__}
+    wires = {wire: wire_names[_plainly(wire)] for wire in tool.properties if _plainly(wire) in wire_names}
     operation = spelling.operation_types[0]
-    said: dict[str, dict[str, Any]] = {}
+    parameters: dict[str, dict[str, Any]] = {}
     for wire, schema in tool.properties.items():
         meaning = asked.meaning(wires[wire], list(wires.values()), schema) if wire in wires else None
-        said[wire] = _declared(meaning, schema, operation, required=wire in tool.required)
-    said = _without_doubles(said)
+        parameters[wire] = _declared(meaning, schema, operation, required=wire in tool.required)
+    parameters = _without_doubles(parameters)
     table = _head(tool, str(operation.__struct_config__.tag))
-    meant = {one.get("means", "").partition(".")[0] for one in said.values()}
+    fields = {one.get("means", "").partition(".")[0] for one in parameters.values()}
     implied = {field: value for field, value in spelling.always.items() if value is not None}  # TOML has no null
     if implied:
         table["always"] = msgspec.to_builtins(implied)
-    silent = [field for field in operation.__struct_fields__ if field not in meant and field not in implied]
+    silent = [field for field in operation.__struct_fields__ if field not in fields and field not in implied]
     if silent:
         table["unsaid"] = dict.fromkeys(silent, _NO_PARAMETER)
-    return {**table, "parameters": said} if said else table
+    return {**table, "parameters": parameters} if parameters else table
 
 
-def _without_doubles(said: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Two parameters for one meaning are one too many: which of them it is, somebody has to say."""
-    meanings = [one.get("means") for one in said.values()]
+def _without_doubles(parameters: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Two parameters for one meaning are one too many: the author has to choose."""
+    meanings = [one.get("means") for one in parameters.values()]
     return {
         wire: {**one, "means": TO_DO} if one.get("means") and meanings.count(one["means"]) > 1 else one
-        for wire, one in said.items()
+        for wire, one in parameters.items()
     }
 
 
@@ -345,7 +345,7 @@ class _Asked:
         self._hints = typing.get_type_hints(spelling)
         self._fields = dict(zip(spelling.__struct_encode_fields__, spelling.__struct_fields__, strict=True))
 
-    def meaning(self, wire: str, said: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    def meaning(self, wire: str, others: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any] | None:
         """What a parameter means, in the words of a dialect file, or `None` when that does not show."""
         declared = self.spelling.parameters[self._fields[wire]]
         if declared.reason is not None:
@@ -353,38 +353,38 @@ class _Asked:
         hint = _bare(self._hints[self._fields[wire]])
         struct = _struct(hint)
         if struct is not None:
-            return self._inside(wire, said, struct, schema)
+            return self._inside(wire, others, struct, schema)
         if get_origin(hint) is Literal:
-            return self._words(wire, said, get_args(hint))
-        found = self._compared(wire, said, *_pair(hint, 0))
-        if found is None:
+            return self._words(wire, others, get_args(hint))
+        compared = self._compared(wire, others, *_pair(hint, 0))
+        if compared is None:
             return None
-        leaf, convert = found
+        leaf, convert = compared
         if convert == "seconds" and _kind(schema) == "integer":
             convert = "whole_seconds"
-        if convert == "" and hint is str and self._empty_is_unsaid(wire, said, leaf):
+        if convert == "" and hint is str and self._empty_is_unsaid(wire, others, leaf):
             convert = "empty_is_unsaid"
         return {"means": leaf, "convert": convert} if convert else {"means": leaf}
 
-    def _empty_is_unsaid(self, wire: str, said: Sequence[str], leaf: str) -> bool:
-        leaves = self._leaves({wire: ""}, said)
+    def _empty_is_unsaid(self, wire: str, others: Sequence[str], leaf: str) -> bool:
+        leaves = self._leaves({wire: ""}, others)
         return leaves is not None and leaves.get(leaf, "") is None
 
-    def _words(self, wire: str, said: Sequence[str], words: Sequence[Any]) -> dict[str, Any] | None:
+    def _words(self, wire: str, others: Sequence[str], words: Sequence[Any]) -> dict[str, Any] | None:
         """Native words, each with ours."""
-        read = [self._leaves({wire: word}, said) for word in words]
-        known = [leaves for leaves in read if leaves is not None]
-        if len(known) < len(words) or len(words) < 2:
+        read = [self._leaves({wire: word}, others) for word in words]
+        readings = [leaves for leaves in read if leaves is not None]
+        if len(readings) < len(words) or len(words) < 2:
             return None
-        changed = [leaf for leaf in known[0] if len({repr(leaves.get(leaf)) for leaves in known}) == len(words)]
-        if len(changed) != 1 or not all(isinstance(leaves[changed[0]], str) for leaves in known):
+        changed = [leaf for leaf in readings[0] if len({repr(leaves.get(leaf)) for leaves in readings}) == len(words)]
+        if len(changed) != 1 or not all(isinstance(leaves[changed[0]], str) for leaves in readings):
             return None
-        ours = [leaves[changed[0]] for leaves in known]
+        ours = [leaves[changed[0]] for leaves in readings]
         same = list(words) == ours
         return {"means": changed[0]} if same else {"means": changed[0], "values": dict(zip(words, ours, strict=True))}
 
     def _inside(
-        self, wire: str, said: Sequence[str], struct: type[msgspec.Struct], schema: Mapping[str, Any]
+        self, wire: str, others: Sequence[str], struct: type[msgspec.Struct], schema: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         """A list of objects: what each of their fields means."""
         hints = typing.get_type_hints(struct)
@@ -396,32 +396,34 @@ class _Asked:
             if inner not in names:
                 whole[inner] = {"means": TO_DO, **_shape(captured.properties[inner])}
                 continue
-            found = self._inner(wire, said, struct, inner, _bare(hints[names[inner]]))
-            if found is None:
+            meaning = self._inner(wire, others, struct, inner, _bare(hints[names[inner]]))
+            if meaning is None:
                 return None
-            leaf, _, field = found.pop("means").partition(".")
+            leaf, _, field = meaning.pop("means").partition(".")
             canonical.add(leaf)
-            whole[inner] = {"means": field, **found, **_shape(captured.properties[inner])}
+            whole[inner] = {"means": field, **meaning, **_shape(captured.properties[inner])}
         return {"means": canonical.pop(), "items": whole} if len(canonical) == 1 else None
 
     def _inner(
-        self, wire: str, said: Sequence[str], struct: type[msgspec.Struct], inner: str, hint: Any
+        self, wire: str, others: Sequence[str], struct: type[msgspec.Struct], inner: str, hint: Any
     ) -> dict[str, Any] | None:
         least = _sample(struct, 0)
         if get_origin(hint) is Literal:
             words = get_args(hint)
-            read = [self._leaves({wire: [{**least, inner: word}]}, said) for word in words]
-            known = [leaves for leaves in read if leaves is not None]
-            changed = {leaf for leaf in (known[0] if known else {}) if len({repr(one.get(leaf)) for one in known}) > 1}
-            if len(known) < len(words) or len(changed) != 1:
+            read = [self._leaves({wire: [{**least, inner: word}]}, others) for word in words]
+            readings = [leaves for leaves in read if leaves is not None]
+            changed = {
+                leaf for leaf in (readings[0] if readings else {}) if len({repr(one.get(leaf)) for one in readings}) > 1
+            }
+            if len(readings) < len(words) or len(changed) != 1:
                 return None
             leaf = changed.pop()
-            ours = [leaves[leaf] for leaves in known]
+            ours = [leaves[leaf] for leaves in readings]
             same = list(words) == ours
             return {"means": leaf} if same else {"means": leaf, "values": dict(zip(words, ours, strict=True))}
         one, other = _pair(hint, 3)
-        found = self._compared(wire, said, [{**least, inner: one}], [{**least, inner: other}], one, other)
-        return None if found is None or "." not in found[0] else {"means": found[0], **_converted(found[1])}
+        compared = self._compared(wire, others, [{**least, inner: one}], [{**least, inner: other}], one, other)
+        return None if compared is None or "." not in compared[0] else {"means": compared[0], **_converted(compared[1])}
 
     def _compared(
         self, wire: str, said: Sequence[str], one: Any, other: Any, first: Any = None, second: Any = None
@@ -445,15 +447,15 @@ class _Asked:
                 return ways[0]
         return None
 
-    def _leaves(self, given: Mapping[str, Any], said: Sequence[str]) -> dict[str, Any] | None:
+    def _leaves(self, values: Mapping[str, Any], others: Sequence[str]) -> dict[str, Any] | None:
         """What a call means, taken apart; `None` when it means no single operation."""
         arguments: dict[str, Any] = {}
         for index, wire in enumerate(self._fields):
             declared = self.spelling.parameters[self._fields[wire]]
-            if declared.default is REQUIRED or (wire in said and declared.reason is None):
+            if declared.default is REQUIRED or (wire in others and declared.reason is None):
                 arguments[wire] = _sample(_bare(self._hints[self._fields[wire]]), index + 5)
         try:
-            call: Spelling[Any] = msgspec.convert({**arguments, **given}, self.spelling)
+            call: Spelling[Any] = msgspec.convert({**arguments, **values}, self.spelling)
             operations = call.to_operations()
         except Exception:  # noqa: BLE001 - a tool that cannot be asked so tells nothing
             return None

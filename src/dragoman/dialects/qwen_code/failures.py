@@ -20,7 +20,7 @@ _REFUSED = "User did not allow tool call"
 
 
 class QwenFailures(FailuresInWords):
-    """The log names the type of an error; a command that ended badly is flagged as one and is none."""
+    """The log names the type of an error; a command that ended badly is flagged as one from 0.21.2 on, and is none."""
 
     def understand(self, call: Call, native: NativeResult) -> out.Failure | None:
         """A cancelled call by its state, any other by the type of its error, or by its words."""

@@ -112,8 +112,8 @@ def read_html(html: str, url: str, format: Format, *, rendered: bool = False) ->
     parts: list[Document | Element] = [document]
     main = _main(document)
     if main is not None:
-        main.extract()
-        parts.insert(0, main)
+        # turbohtml 1.15.4 ends the process for a node without a parent that is not a block and holds white space alone.
+        parts.insert(0, main.wrap(turbohtml.Element("div")).extract())
     text = AROUND.join(filter(None, (part.to_markdown(options) for part in parts)))
     return Readable(title, _LINE_END.sub("\n", text) if format == "text" else text)
 

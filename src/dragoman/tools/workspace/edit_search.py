@@ -241,7 +241,7 @@ def _line_spans(lines: _Lines, old: str, step: Step) -> list[Span]:
     there = [folded_text(line, step.fold) for line in lines.lines]
     found: list[Span] = []
     at = 0
-    # What follows the last line end counts as an empty line, except in Gemini CLI.
+    # What follows the last line end counts as an empty line, except in Gemini CLI (0.61.0).
     count = lines.count if step.write == "reindent" else len(lines.lines)
     while at + len(sought) <= count:
         if there[at : at + len(sought)] == sought:
@@ -318,7 +318,7 @@ def _in_parts(text: str, old: str, step: Step) -> list[Span]:
             )
         )
     if len(found) == 1 and cut:
-        raise LosesText  # the client takes a ligature or a letter with its accent apart
+        raise LosesText  # Copilot CLI 1.0.102 takes a ligature or a letter with its accent apart
     return found
 
 

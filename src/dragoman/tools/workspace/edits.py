@@ -78,7 +78,7 @@ def edited(data: bytes, edits: Sequence[Edit], path: str, rules: EditRules = EXA
         task.changes_nothing()
     _finish(document, original, rules)
     after = document.encode()
-    # Gemini CLI looks at the texts alone, so an edit may leave the file as it is.
+    # Gemini CLI 0.61.0 looks at the texts alone, so an edit may leave the file as it is.
     if after == data and rules.identical not in ("accept", "refuse_if_found"):
         task.changes_nothing()
     return after, total

@@ -8,7 +8,18 @@ from dragoman.model.edit_rules import EditRules
 from dragoman.model.outcomes import Excerpt
 
 from .diff import lines_of, opcodes
-from .text import decode, printable, with_mark
+from .text import decode, encode, printable, with_mark
+
+
+def seen_in_lf(data: bytes, rules: EditRules) -> bytes | None:
+    """A file with CRLF as it is edited for the excerpt, or `None` where it is shown as it is written.
+
+    Qwen Code 0.24.4 shows what it made of the file with LF, with a CRLF of the new text as it is.
+    """
+    decoded = decode(data) if rules.shows == "span" else None
+    if decoded is None or "\r\n" not in decoded[0]:
+        return None
+    return encode(decoded[0].replace("\r\n", "\n"), decoded[1])
 
 
 def excerpts(before: bytes, after: bytes, rules: EditRules) -> tuple[tuple[Excerpt, ...], int | None]:
@@ -19,9 +30,7 @@ def excerpts(before: bytes, after: bytes, rules: EditRules) -> tuple[tuple[Excer
     texts = [with_mark(*one) if rules.byte_order_mark == "text" else one for one in decoded if one is not None]
     if len(texts) < 2 or (not texts[1][0] and rules.shows == "span"):
         return (), None
-    # Qwen Code 0.24.4 shows a CRLF of the new text as it is. In a file that has had some all lines end so after it,
-    # and which of them the new text ended cannot be seen.
-    as_written = rules.shows == "span" and "\r\n" not in texts[0][0]
+    as_written = rules.shows == "span"
     old, new = printable(texts[0][0]), printable(texts[1][0] if as_written else texts[1][0].replace("\r\n", "\n"))
     lines = new.split("\n")
     # Each change is sought in the file as it was, where lines that ended with CRLF differ (Gemini CLI 0.61.0).

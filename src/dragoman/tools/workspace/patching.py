@@ -18,7 +18,7 @@ from dragoman.model.operations import Edit
 
 from .file_lines import reindented
 from .folding import TYPOGRAPHY, WIDE_BLANKS, distance, folded_text, strip
-from .text import binary, decode, encode, encoded, printable, with_mark
+from .text import binary, decode, encode, encoded, most_common_end, printable, with_mark
 
 _WHITE_SPACE: Final = " \t\n\v\f\r\u0085" + WIDE_BLANKS
 """White space as Unicode has it. Python's has four separators of ASCII more."""
@@ -50,11 +50,14 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
     if decoded is None:
         raise binary(path, data)
     text, encoding = with_mark(*decoded) if rules.byte_order_mark == "text" else decoded
-    unified = rules.line_ends in ("any", "majority")
+    unified = rules.line_ends in ("any", "majority", "most")
     count = text.count("\r\n") if unified else 0
     crlf = count > 0 if rules.line_ends == "any" else 2 * count > text.count("\n")
+    written = most_common_end(text) if rules.line_ends == "most" else "\r\n" if crlf else "\n"
     if count:
         text = text.replace("\r\n", "\n")
+    if rules.line_ends == "most":
+        text = text.replace("\r", "\n")
     if rules.lone_returns == "refuse" and "\r" in text:
         raise ToolError(
             f'"{path}" has a CR that ends no line, and patches are of whole lines: edit it in another way',
@@ -69,6 +72,8 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
         encoded(edit.new)
         task = _Task(lines, edit, path, f"edit {number} of {len(edits)}: " if len(edits) > 1 else "", rules)
         found, cursor = task.changes(cursor)
+        if rules.at_end == "preferred" and changes and found and found[0].start < changes[-1].start + changes[-1].size:
+            task.fail("its lines are above those of the edit before, or among them", "no_match")
         changes += found
     for change in sorted(changes, key=lambda change: (change.start, change.after_all))[::-1]:
         _replace(lines, ends, change, newline)
@@ -83,7 +88,7 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
         ends = ["\n"] * (len(lines) - 1) + [""] if lines else []
     joined = "".join([line + end for line, end in zip(lines, ends, strict=True)])
     if unified:
-        joined = joined.replace("\r\n", "\n").replace("\n", "\r\n" if crlf else "\n")
+        joined = joined.replace("\r\n", "\n").replace("\n", written)
     after = encode(joined, encoding)
     if after == data and rules.no_change == "refuse":
         task.fail("the old and the new text are the same, so nothing would change", "no_change")
@@ -123,7 +128,8 @@ class _Task:
 
     def __init__(self, lines: Sequence[str], edit: Edit, path: str, where: str, rules: PatchRules) -> None:
         self.lines, self.edit, self.path, self.where, self.rules = lines, edit, path, where, rules
-        self.anchors: Sequence[str] = edit.anchors if rules.anchors == "as_written" else trimmed_anchors(edit)
+        kept = rules.anchors in ("as_written", "as_written_first")
+        self.anchors: Sequence[str] = edit.anchors if kept else trimmed_anchors(edit)
         if rules.anchors == "trimmed_both":
             self.anchors = [strip(anchor) for anchor in self.anchors]
 
@@ -131,6 +137,8 @@ class _Task:
         """Where it goes, looked for from line `cursor` (from 0) on, and where the next one is looked for."""
         edit = self.edit
         for anchor in self.anchors:
+            if not anchor and cursor and self.rules.anchors == "as_written_first":
+                self.fail('"@@ " without the line it is looked for after', "no_match")
             at = self._anchor(anchor, cursor)
             if at is not None:
                 cursor = at + 1
@@ -138,14 +146,27 @@ class _Task:
                 self._not_found([anchor], cursor, "the line it is looked for after")
         new = whole_lines(edit.new)
         if edit.old is None:
-            return [self._insertion(new, cursor)], cursor
+            insertion = self._insertion(new, cursor)
+            return [insertion], insertion.start if self.rules.insert == "cursor_or_end" else cursor
         old = whole_lines(edit.old)
+        size = len(old)
         at = self._place(old, cursor)
-        least = {"kept": len(old) + 1, "left_out": 1, "left_out_after_others": 2}[self.rules.empty_last]
-        if at is None and old[-1] == "" and len(old) >= least:
+        least = {"left_out": 1, "left_out_after_others": 2}.get(self.rules.empty_last, size + 1)
+        if self.rules.empty_last == "any_line" and old[-1] == "" and size > 1 and self._shows_last(old, new):
+            # In droid 0.215.0 an empty line of the patch matches any line; one that begins with the space of a kept
+            # line does so only if no empty line is found.
+            there = self._place(old[:-1], cursor, size)
+            if there is not None and there + size > len(self.lines):
+                there = None
+            if at is None:
+                at, old, new = there, old[:-1], new[:-1]
+            elif at != there:
+                self.fail("the empty line that ends it may stand for any line: leave it out", "no_match")
+        elif at is None and old[-1] == "" and size >= least:
             # A patch may show the end of the last line as an empty line.
             old, new = old[:-1], new[:-1] if new and new[-1] == "" else new
             at = self._place(old, cursor)
+            size -= 1
         if at is None:
             self._not_found(old, cursor, "the lines to replace")
         given = new
@@ -155,7 +176,7 @@ class _Task:
                 self.fail("the lines to replace are indented otherwise in the file, in more than one way", "no_match")
             new = lines
         if not self.rules.keeps_context:
-            return [_Change(at, len(old), new)], at + len(old)
+            return [_Change(at, len(old), new)], at + size
         kept = kept_lines(old, given) if edit.kept is None else edit.kept
         changes: list[_Change] = []
         place = new_place = 0
@@ -164,29 +185,47 @@ class _Task:
             if one > place or other > new_place:
                 changes.append(_Change(at + place, one - place, new[new_place:other]))
             place, new_place = one + 1, other + 1
-        return changes, at + len(old)
+        return changes, at + size
+
+    def _shows_last(self, old: Sequence[str], new: Sequence[str]) -> bool:
+        kept = kept_lines(old, new) if self.edit.kept is None else self.edit.kept
+        return (len(old) - 1, len(new) - 1) in kept
 
     def _anchor(self, anchor: str, cursor: int) -> int | None:
         if self.rules.missing_anchors == "refuse":
             return _found(self.lines, [anchor], cursor, self.rules)
+        if self.rules.anchors == "as_written_first":
+            return self._anchor_below(anchor, cursor)
         # Cline looks for the first line that is the anchor, trimmed or not (3.0.65).
         strict, loose = self.rules.passes[0], self.rules.passes[-1]
         wanted = folded_text(strip(anchor), strict)
         rest = enumerate(self.lines[cursor:], cursor)
         return next((at for at, one in rest if wanted in (folded_text(one, strict), folded_text(one, loose))), None)
 
+    def _anchor_below(self, anchor: str, cursor: int) -> int | None:
+        """droid (0.215.0) looks for it as written, then trimmed; not where it has passed it already."""
+        for folds in (self.rules.passes[0], self.rules.passes[-1]) if strip(anchor) else ():
+            wanted = folded_text(anchor, folds)
+            there = [folded_text(line, folds) for line in self.lines]
+            if wanted in there and there.index(wanted) >= cursor:
+                return there.index(wanted)
+        return None
+
     def _insertion(self, new: list[str], cursor: int) -> _Change:
         to_end = self.rules.insert == "end" or (self.rules.insert == "anchor" and not self.anchors)
         end = len(self.lines) - (self.rules.blank_end and self.lines[-1:] == [""])
-        # Codex puts what later hunks put there after it, Copilot before.
+        if self.rules.insert == "cursor_or_end" and self.edit.at_end:
+            cursor = len(self.lines)
+        # Codex 0.166.0 puts what later hunks put there after it, Copilot CLI 1.0.102 before.
         return _Change(end if to_end else cursor, 0, new, after_all=to_end and self.rules.insert == "anchor")
 
-    def _place(self, old: Sequence[str], cursor: int) -> int | None:
+    def _place(self, old: Sequence[str], cursor: int, size: int | None = None) -> int | None:
+        """Where lines are that stand for `size` of the file's (without it, for as many)."""
         if not old:
             return cursor
         if not self.edit.at_end or self.rules.at_end == "ignored":
             return _found(self.lines, old, cursor, self.rules)
-        last = len(self.lines) - len(old)
+        last = len(self.lines) - (len(old) if size is None else size)
         if self.rules.at_end == "preferred":
             at = _found(self.lines, old, max(0, last), self.rules)
             return _found(self.lines, old, cursor, self.rules) if at is None else at

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from dragoman.errors import ToolError
+from dragoman.model.edit_rules import EXACT, EditRules
 
 # Longest first: the mark of UTF-32 begins with the mark of UTF-16.
 _MARKS = (
@@ -135,12 +136,22 @@ def binary(path: str, data: bytes, size: int | None = None) -> ToolError:
     )
 
 
-def rewritten(before: bytes | None, content: str) -> bytes:
+def most_common_end(text: str) -> str:
+    """The line end that most lines have; of LF and another as often, LF; of CRLF and CR, CRLF."""
+    crlf = text.count("\r\n")
+    lf, cr = text.count("\n") - crlf, text.count("\r") - crlf
+    if cr > max(crlf, lf):
+        return "\r"
+    return "\r\n" if crlf > lf else "\n"
+
+
+def rewritten(before: bytes | None, content: str, rules: EditRules = EXACT) -> bytes:
     """`content` as the whole of a file: in the file's encoding and line ends where it had any.
 
-    Line ends are the file's when it had "\\r\\n" throughout and `content` has none; text its encoding
-    cannot say makes it UTF-8.
+    Line ends are the file's when it had "\\r\\n" throughout and `content` has none, unless the rules say otherwise;
+    text its encoding cannot say makes it UTF-8.
     """
+    content = _whole(before, content, rules)
     plain = encoded(content)
     decoded = decode(before) if before else None
     if decoded is None:
@@ -155,6 +166,18 @@ def rewritten(before: bytes | None, content: str) -> bytes:
         return encode(content, encoding)
     except ToolError:
         return encoded(content)
+
+
+def _whole(before: bytes | None, content: str, rules: EditRules) -> str:
+    """A whole file's text with the line ends that the rules of a client give it."""
+    decoded = decode(before) if before else None
+    newline = "\r\n" if "\r\n" in content else "\n"
+    if rules.whole_file_line_ends == "most" and newline == "\n" and decoded is not None:
+        newline = most_common_end(decoded[0])
+        if newline != "\n":
+            content = content.replace("\r", "\n").replace("\n", newline)
+    ends = rules.whole_file_end == "always" or (rules.whole_file_end == "new" and before is None)
+    return content + newline if ends and not content.endswith(newline) else content
 
 
 class Document:
@@ -179,9 +202,7 @@ class Document:
         if 0 < returns < ends:
             self._ends = bytearray(line.endswith("\r") for line in text.split("\n")[:-1])
         if view == "all_lf":
-            lone = self.text.count("\r")
-            if lone > max(returns, self.text.count("\n") - returns):
-                self.newline = "\r"
+            self.newline = most_common_end(text)
             self.text = self.text.replace("\r", "\n")
 
     @classmethod

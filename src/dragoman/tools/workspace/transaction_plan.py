@@ -69,6 +69,10 @@ class _State(msgspec.Struct):
     origin: str | None
 
 
+def _in_lf(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
 class Draft:
     """A transaction being worked out in memory: the workspace as it will be. Nothing is written here."""
 
@@ -261,7 +265,7 @@ class Draft:
             self._check_read(target, operation.path)
         kept = overwrite and self.exists(target) and not self.rules.patch.adds_as_given
         before = self.data(target) if kept else None
-        return self.write(operation.path, rewritten(before, content), overwrite=overwrite)
+        return self.write(operation.path, rewritten(before, content, self.rules), overwrite=overwrite)
 
     def _check_read(self, target: str, path: str) -> None:
         if self.rules.read_first and target not in self._states and not self.workspace.was_read(target):
@@ -282,7 +286,7 @@ class Draft:
 
     def edit(self, operation: op.EditFile) -> Change:
         from .edits import edited
-        from .excerpts import excerpts
+        from .excerpts import excerpts, seen_in_lf
 
         target, rules = self.resolve(operation.path), self.rules
         if rules.missing == "create" and not self.exists(target):
@@ -297,7 +301,9 @@ class Draft:
         self._check_read(target, operation.path)
         after, replacements = edited(before, operation.edits, operation.path, rules)
         self.put(target, after)
-        lines, total = excerpts(before, after, rules)
+        in_lf = seen_in_lf(before, rules)
+        seen = after if in_lf is None else edited(in_lf, operation.edits, operation.path, rules)[0]
+        lines, total = excerpts(before if in_lf is None else in_lf, seen, rules)
         return self._changed(
             target,
             before,
@@ -348,11 +354,21 @@ class Draft:
                 f"{shown(operation.to)} exists already; delete it first, or choose another name",
                 details={"reason": "exists", "path": operation.to},
             )
+        replaced = self.exists(target)
         self._make_room(target)
-        self._states[target] = self._states.get(origin) or _State(None, origin)
+        self._states[target] = self._moved(origin)
         self._take_away(origin)
-        self.changes.append(FileChange(Change(origin, "moved", moved_to=target), None, None))
+        self.changes.append(FileChange(Change(origin, "moved", moved_to=target, replaced=replaced), None, None))
         return self.changes[-1].change
+
+    def _moved(self, origin: str) -> _State:
+        """What becomes of a file that is moved: with the rules that say so, edits of its line ends alone are undone."""
+        state, base = self._states.get(origin), self._base(origin)
+        if state is None or state.data is None or not self.rules.patch.moves_as_is:
+            return state or _State(None, origin)
+        before = base.data if base is not None else None
+        same = before is not None and _in_lf(before) == _in_lf(state.data)
+        return _State(before, state.origin) if same else state
 
     def _take_away(self, path: str) -> None:
         self._states[path] = None
