@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import shutil
 import sys
 import tempfile
@@ -27,16 +28,19 @@ def python_of(name: str) -> Path:
     packages = (*PACKAGES[name], "pypdf")  # the extra that changes what our tools promise
     wanted = "\n".join([*packages, needs])
     stamp = home / "made-from"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        home.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=home.parent) as beside:
-            made = Path(beside) / name
-            uv("venv", "--python", sys.executable, str(made))
-            python = str(made / "bin" / "python")
-            uv("pip", "install", "--python", python, "--requirements", str(ROOT / "pyproject.toml"), *packages)
-            (made / "made-from").write_text(wanted)
-            shutil.rmtree(home, ignore_errors=True)
-            made.rename(home)  # whole or not at all
+    home.parent.mkdir(parents=True, exist_ok=True)
+    # Two processes of tests may want it at once: the second must not remove what the first one uses.
+    with home.with_suffix(".lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if not stamp.exists() or stamp.read_text() != wanted:
+            with tempfile.TemporaryDirectory(dir=home.parent) as beside:
+                made = Path(beside) / name
+                uv("venv", "--python", sys.executable, str(made))
+                python = str(made / "bin" / "python")
+                uv("pip", "install", "--python", python, "--requirements", str(ROOT / "pyproject.toml"), *packages)
+                (made / "made-from").write_text(wanted)
+                shutil.rmtree(home, ignore_errors=True)
+                made.rename(home)  # whole or not at all
     return home / "bin" / "python"
 
 

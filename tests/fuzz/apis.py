@@ -134,6 +134,9 @@ def check_request(given: tuple[str, Any]) -> None:
         request = codec.read_request(body, model="some-model")
     except DefinitionError:
         return
+    except EngineError:
+        assert not isinstance(body, dict), "an object is a request, however wrong"
+        return
     assert msgspec.json.decode(msgspec.json.encode(request), type=Request) == request, "it is another one after JSON"
     try:
         encoded = codec.encode(request)
@@ -181,13 +184,18 @@ _STREAMS = [
     # what stood between two objects was judged after both of them where all came at once
     ("gemini_generate", [b'{"":""}}{"', b'"}']),
     ("gemini_generate", [b"[{} nul", b"l {}]"]),
+    # what came behind [DONE] was finished by it where both came at once
+    ("openai_chat", [b"data:[DONE]\n\n", b'data:{"choices":[{}]}\n\n']),
 ]
 
 TARGETS = [
     Target("replies", draw_reply, check_reply),
     Target("streams", draw_stream, check_stream, examples=_STREAMS),
     Target(
-        "requests", draw_request, check_request, examples=[("gemini_generate", {"contents": [{}], "tools": [True]})]
+        "requests",
+        draw_request,
+        check_request,
+        examples=[("gemini_generate", {"contents": [{}], "tools": [True]}), ("gemini_generate", "")],
     ),
     Target("errors", draw_error, check_error),
 ]

@@ -82,3 +82,14 @@ def test_texts_are_searched_by_re_itself_where_it_has_few_ways_to_try(pattern: s
     ours = Pattern(pattern)
     assert ours.spans("foo ab xxy " * 10) == tuple(found.span() for found in re.finditer(pattern, "foo ab xxy " * 10))
     assert ours._automaton is None
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\A\n", r"\n\Z", r"\A.", r".\Z", r"x*", r"(?m)^b", r"(?m)a$", r"a$", r"^b", r"(?m)\A\n|^b"]
+)
+def test_ends_of_text_and_of_lines_are_where_python_has_them_in_texts_of_any_length(pattern: str) -> None:
+    for text in ("", "ab", "a\nb", "a\nb\n", "a" * 3000 + "\n" + "b" * 3000 + "\n", "a" * 6000 + "\nb"):
+        matches = [found.span() for found in re.finditer(pattern, text) if found.end() > found.start()]
+        slow = Pattern(pattern)._linear(text)  # the way that long texts take
+        assert list(Pattern(pattern).spans(text)) == list(slow.spans(text)) == matches
+        assert slow.matches(text) == (re.search(pattern, text) is not None)

@@ -130,3 +130,12 @@ def test_the_largest_picture_that_anthropic_takes_is_sent() -> None:
     request = Request(MODELS["anthropic_messages"], (Message("user", (MediaPart(picture),)),))
     assert media_problems(request) == []
     assert BYTES in written("anthropic_messages", request)[0]
+
+
+@pytest.mark.parametrize("more, is_sent", [(0, True), (4, False)])
+def test_a_picture_with_more_base64_than_anthropic_takes_is_not_sent(more: int, is_sent: bool) -> None:
+    picture = Media("image/png", data="A" * ((10 << 20) + more), name="a.pic")
+    assert (
+        bool(media_problems(Request(MODELS["anthropic_messages"], (Message("user", (MediaPart(picture),)),))))
+        != is_sent
+    )

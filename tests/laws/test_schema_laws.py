@@ -319,6 +319,34 @@ def test_a_raw_schema_accepts_exactly_what_json_schema_accepts(schema: Any, valu
     assert (problems == []) == accepted
 
 
+EDGES: tuple[Any, ...] = (
+    *(None, True, False, -1, 0, 1, 1.0, 1.5, 2, 3, 4, "", "a", "ab", "abc", "b", "1"),
+    *([], [1], [1, 1], [1, 2], [1, True], ["a", 1], [{}, {}], [1, 2, 3], [[1], [1]]),
+    *({}, {"a": 1}, {"a": 1, "b": 2}, {"b": "x"}, {"ab": 1}, {"a": "x", "b": 1, "c": None}),
+)
+ALONE: tuple[Any, ...] = (
+    *(True, False, {}, {"type": "array"}, {"type": "array", "items": {}}, {"items": {"type": "integer"}}),
+    *({"minItems": 2}, {"maxItems": 1}, {"uniqueItems": True}, {"uniqueItems": False}),
+    *({"prefixItems": [{"type": "integer"}]}, {"prefixItems": [{"type": "integer"}], "items": False}),
+    *({"contains": {"const": 1}}, {"contains": {"const": 1}, "minContains": 2}, {"contains": {}, "maxContains": 1}),
+    *({"contains": {"const": 1}, "minContains": 0}, {"minimum": 1}, {"maximum": 1}, {"exclusiveMinimum": 1}),
+    *({"exclusiveMaximum": 1}, {"multipleOf": 2}, {"minLength": 2}, {"maxLength": 1}, {"pattern": "^a"}),
+    *({"required": ["a"]}, {"minProperties": 2}, {"maxProperties": 1}, {"propertyNames": {"maxLength": 1}}),
+    *({"properties": {"a": {"type": "string"}}}, {"properties": {"a": {}}, "additionalProperties": False}),
+    *({"patternProperties": {"^a": {"type": "integer"}}}, {"additionalProperties": {"type": "integer"}}),
+    *({"dependentRequired": {"a": ["b"]}}, {"const": 1}, {"enum": [1, "a"]}, {"not": {"type": "string"}}),
+    *({"type": name} for name in ("string", "integer", "number", "boolean", "array", "object", "null")),
+)
+
+
+@pytest.mark.parametrize("schema", ALONE, ids=str)
+def test_each_keyword_alone_accepts_at_its_edges_exactly_what_json_schema_accepts(schema: Any) -> None:
+    document = raw(schema)
+    validator, reader = Draft202012Validator(document), Reader.of_schema("probe", document)
+    unlike = [v for v in EDGES if (reader.problems({"x": v}) == []) != validator.is_valid({"x": v})]
+    assert unlike == []
+
+
 @given(SCHEMAS, VALUES)
 def test_what_is_read_leniently_fits_the_schema_and_what_fits_is_left_alone(schema: Any, value: Any) -> None:
     document = raw(schema)

@@ -346,6 +346,10 @@ LARGEST_SIDE = 8000
 """Pixels. Anthropic answers a larger picture with 400 (its page on vision: "maximal dimensions per image")."""
 
 
+LONGEST_PICTURE = 10 << 20
+"""Characters of base64. Anthropic answers more with 400 (its page on vision: 10 MB of base64)."""
+
+
 def write_media(media: Media) -> dict[str, Any] | None:
     """An image or document block; `None` where this API has none for it."""
     image = media.media_type.startswith("image/")
@@ -364,7 +368,7 @@ def _source(media: Media, *, image: bool) -> dict[str, Any] | None:
     data, media_type = media.data, media.media_type
     if data is None and media.url is not None:
         if not media.url.startswith("data:"):
-            # Anthropic fetches pictures and PDF documents, and nothing else.
+            # Anthropic fetches pictures and PDF documents, and nothing else (types of anthropic 2.8.0).
             fetched = image or media_type == "application/pdf"
             return {"type": "url", "url": media.url} if fetched else None
         head, _, data = media.url[5:].partition(",")
@@ -373,7 +377,11 @@ def _source(media: Media, *, image: bool) -> dict[str, Any] | None:
         return None
     if image:
         taken = picture_type(media_type, USUAL_PICTURES)
-        return None if taken is None else {"type": "base64", "media_type": taken, "data": data}
+        return (
+            None
+            if taken is None or len(data) > LONGEST_PICTURE
+            else {"type": "base64", "media_type": taken, "data": data}
+        )
     if media_type == "application/pdf":
         return {"type": "base64", "media_type": media_type, "data": data}
     return _plain_text(data) if media_type.startswith("text/") or media_type == "application/json" else None

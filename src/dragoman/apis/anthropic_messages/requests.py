@@ -71,7 +71,7 @@ class RequestWriter:
             "max_tokens": max_tokens(request, self._family),
             "messages": self._messages,
         }
-        if "anthropic_version" in options or not request.model:  # on Bedrock and Vertex the URL names the model
+        if "anthropic_version" in options or not request.model:  # Bedrock and Vertex: named by the URL (documented)
             del body["model"]
         if self._system:
             plain = len(self._system) == 1 and self._system[0].keys() == {"type", "text"}

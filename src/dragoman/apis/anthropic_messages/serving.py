@@ -76,7 +76,7 @@ class MessagesServer(ServerSide):
         status = status_of(error)
         kind = _ERRORS.get(status, "api_error" if status >= 500 else "invalid_request_error")
         message = error.message
-        if is_too_long(error):  # the words by which clients know that they have to shorten the conversation
+        if is_too_long(error):  # documented words, by which opencode 1.18.33 shortens the conversation
             status, kind = 400, "invalid_request_error"
             message = message if "prompt is too long" in message else f"prompt is too long: {message}"
         return status, {"type": "error", "error": {"type": kind, "message": message}}

@@ -92,8 +92,8 @@ class Api(abc.ABC):
 
     def read_usage_json(self, usage: bytes | msgspec.Raw) -> Usage | None:
         """The same as it is written, as logs hold many of them; `None` for another JSON value."""
-        said = msgspec.json.decode(usage)
-        return self.read_usage(said) if isinstance(said, dict) else None
+        value = msgspec.json.decode(usage)
+        return self.read_usage(value) if isinstance(value, dict) else None
 
     @abc.abstractmethod
     def _body(self, request: req.Request, history: History, tools: Tools | None) -> Encoded:
@@ -162,11 +162,11 @@ class Api(abc.ABC):
 
     def read_conversation(self, fields: Mapping[str, Any]) -> Conversation:
         """The conversation of a request body, or of the fields that `write_conversation` gives."""
-        told = {name: fields[name] for name in self.conversation_fields if name in fields}
-        if not told:
+        chosen = {name: fields[name] for name in self.conversation_fields if name in fields}
+        if not chosen:
             names = " nor ".join(map(repr, self.conversation_fields))
             raise DefinitionError(f"the conversation for {self.name}", [f"there is neither {names} in it"])
-        return self.read_request(told, model="any").conversation
+        return self.read_request(chosen, model="any").conversation
 
     def validate(self, request: req.Request) -> tuple[Problem, ...]:
         """Every problem a provider, or its model, would have with this request, found without asking it.
@@ -209,10 +209,10 @@ class Api(abc.ABC):
 
     def _looked_up(self, base: Changed, model: str) -> Changed:
         changes: dict[str, Any] = {}
-        known = base.__struct_fields__
+        names = base.__struct_fields__
         for pattern, row in self.families:
             if fnmatchcase(model, pattern):
-                changes.update({field: value for field, value in row.items() if field in known})
+                changes.update({field: value for field, value in row.items() if field in names})
         return msgspec.structs.replace(base, **changes) if changes else base
 
     def _history(self, request: req.Request) -> History:
@@ -241,22 +241,22 @@ class Api(abc.ABC):
         if not definitions:
             return None
         key = (request.model, id(definitions))
-        found = self._tools.get(key)
-        if found is None:
-            found = (definitions, self._written_by_value(definitions, request.model))
-            remember(self._tools, key, found, _REMEMBERED)
-        return found[1]
+        entry = self._tools.get(key)
+        if entry is None:
+            entry = (definitions, self._written_by_value(definitions, request.model))
+            remember(self._tools, key, entry, _REMEMBERED)
+        return entry[1]
 
     def _written_by_value(self, definitions: tuple[req.Definition, ...], model: str) -> Tools:
         try:
             key = (model, _value_of(definitions))
         except (TypeError, ValueError, OverflowError, RecursionError):  # no JSON, which `written_tools` reports
             return self._newly_written(definitions, model)
-        found = self._tools_by_value.get(key)
-        if found is None:
-            found = self._newly_written(definitions, model)
-            remember(self._tools_by_value, key, found, _REMEMBERED)
-        return found
+        tools = self._tools_by_value.get(key)
+        if tools is None:
+            tools = self._newly_written(definitions, model)
+            remember(self._tools_by_value, key, tools, _REMEMBERED)
+        return tools
 
     def _newly_written(self, definitions: tuple[req.Definition, ...], model: str) -> Tools:
         tools = self._write_tools(definitions, model)
@@ -434,7 +434,7 @@ class StreamDecoder(abc.ABC):
                 if is_too_deep(data, event):
                     raise RecursionError(f"it is nested more than {DEEPEST} levels deep")
             except _NO_JSON as error:
-                self._no_json(name, event, error)
+                self._no_json(name, event, error, chunks)
                 continue
             if self.error is not None:
                 return
@@ -447,11 +447,11 @@ class StreamDecoder(abc.ABC):
         """Takes an event that a plain reader read; False, with nothing done, when it is to be read in full."""
         return False
 
-    def _no_json(self, name: str | None, event: bytes, error: Exception) -> None:
+    def _no_json(self, name: str | None, event: bytes, error: Exception, chunks: list[req.AnyChunk]) -> None:
         if self.error is not None or not event.strip():
             return
         if event.strip() == b"[DONE]":
-            self._done()
+            self._done(chunks)
             return
         text = shortened(event.decode("utf-8", "backslashreplace"))
         if name == "error":
@@ -478,8 +478,8 @@ class StreamDecoder(abc.ABC):
     def _reply(self) -> Reply:
         """The reply so far."""
 
-    def _done(self) -> None:  # noqa: B027 - most protocols have nothing to do then
-        """The stream said `[DONE]`."""
+    def _done(self, chunks: list[req.AnyChunk]) -> None:  # noqa: B027 - most protocols have nothing to do then
+        """The stream said `[DONE]`: chunks of what it left open are appended."""
 
 
 _LONG = 40
@@ -542,10 +542,10 @@ def choice_problems(request: req.Request, features: req.Features) -> Iterable[Pr
     if request.definitions and choice.mode not in features.choices:
         yield Problem("choice", f'this model has no choice "{choice.mode}"', f"use {', '.join(features.choices)}")
     # Only when a tool is named: what is not asked for costs nothing per tool.
-    known = {name for one in request.definitions for name in chosen_by(one)} if choice.names else set()
+    offered = {name for one in request.definitions for name in chosen_by(one)} if choice.names else set()
     for name in choice.names:
-        if name not in known:
-            yield Problem("choice", f"no tool {name!r} is offered.{nearest(name, known)}", "name one that is offered")
+        if name not in offered:
+            yield Problem("choice", f"no tool {name!r} is offered.{nearest(name, offered)}", "name one that is offered")
     thinks = request.thinking is not None and request.thinking.level != "off"
     forced = choice.mode in ("required", "one") or choice.required
     if thinks and forced and not features.forced_choice_with_thinking:
@@ -666,8 +666,8 @@ def page_title(page: str) -> str:
     from html import unescape
 
     page = page[:100_000]
-    found = _TITLE.search(page)
-    title = " ".join(unescape(found[1] if found is not None else _TAG.sub(" ", page)).split())
+    match = _TITLE.search(page)
+    title = " ".join(unescape(match[1] if match is not None else _TAG.sub(" ", page)).split())
     return f' ("{shortened(title, 100)}")' if title else ""
 
 
@@ -687,14 +687,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     milliseconds = _number(lowered.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    said = lowered.get("retry-after")
-    seconds = _number(said)
-    if seconds is not None or said is None:
+    header = lowered.get("retry-after")
+    seconds = _number(header)
+    if seconds is not None or header is None:
         return seconds
     from email.utils import parsedate_to_datetime
 
     try:
-        then = parsedate_to_datetime(said)
+        then = parsedate_to_datetime(header)
     except ValueError:
         return None
     return max(0.0, (then - datetime.now(UTC)).total_seconds()) if then.tzinfo else None
@@ -715,15 +715,15 @@ def retryable(status: int | None) -> bool:
 
 def is_too_long(error: EngineError) -> bool:
     """Whether a provider refused a request because it is longer than the model takes."""
-    said = f"{error.code or ''} {error.message}".lower()
-    return any(words in said for words in _TOO_LONG)
+    message = f"{error.code or ''} {error.message}".lower()
+    return any(words in message for words in _TOO_LONG)
 
 
 _TOO_LONG = (
-    # What providers say of a request that is longer than the model takes.
-    "context_length_exceeded",  # OpenAI's code
-    "prompt is too long",  # Anthropic
+    # What providers say of a request that is longer than the model takes: recorded, or of their documentation.
+    "context_length_exceeded",  # OpenAI's code, recorded at Azure, OpenRouter, DeepSeek and others
+    "prompt is too long",  # Anthropic, documented
     "exceeds the maximum number of tokens",  # Gemini: "The input token count (…) exceeds the maximum number of tokens"
-    "maximum context length",  # OpenAI and servers that speak its protocol
-    "exceeds the available context size",  # llama.cpp
+    "maximum context length",  # recorded at OpenRouter and DeepSeek
+    "exceeds the available context size",  # recorded at llama.cpp
 )

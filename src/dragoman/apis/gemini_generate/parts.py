@@ -35,18 +35,18 @@ class Pairing:
         self._waiting: list[tuple[str | None, str, str]] = []
         """(id on the wire, name, our id) of every call without a result so far."""
 
-    def called(self, given: Any, name: str) -> str:
+    def called(self, value: Any, name: str) -> str:
         """The id of a new call."""
-        id = as_name(given)
+        id = as_name(value)
         if id is None or id in self._taken:
             id = self._made(name)
         self._taken.add(id)
-        self._waiting.append((as_name(given), name, id))
+        self._waiting.append((as_name(value), name, id))
         return id
 
-    def answered(self, given: Any, name: str | None) -> str:
+    def answered(self, value: Any, name: str | None) -> str:
         """The id of the call a result belongs to: the one that gave this id, or the first of its name."""
-        wire = as_name(given)
+        wire = as_name(value)
         for place, (sent, called, id) in enumerate(self._waiting):
             if wire == sent if wire is not None else name is None or called == name:
                 del self._waiting[place]
@@ -83,17 +83,17 @@ class PartReader:
         if not isinstance(part, dict):
             self.odd.append(part)
             return
-        said = camel(part)
+        fields = camel(part)
         for kind, reader in _READERS.items():
-            value = said.get(kind)
+            value = fields.get(kind)
             if isinstance(value, dict):
-                read = reader(self, part, said, camel(value))
+                read = reader(self, part, fields, camel(value))
                 if read is not None:
                     self.parts.append(read)
                 return
-        self.parts.append(_read_words(part, said))
+        self.parts.append(_read_words(part, fields))
 
-    def _call(self, part: Any, said: dict[str, Any], call: dict[str, Any]) -> conv.AnyPart | None:
+    def _call(self, part: Any, fields: dict[str, Any], call: dict[str, Any]) -> conv.AnyPart | None:
         name = as_name(call.get("name"))
         if name is None:
             if self._open is None:
@@ -113,8 +113,8 @@ class PartReader:
         id = self._pairing.called(call.get("id"), name)
         if as_name(call.get("id")) not in (None, id):
             as_sent["id"] = call["id"]
-        metadata = _rest(said, "functionCall", "thoughtSignature", **({"functionCall": as_sent} if as_sent else {}))
-        signature = as_name(said.get("thoughtSignature"))
+        metadata = _rest(fields, "functionCall", "thoughtSignature", **({"functionCall": as_sent} if as_sent else {}))
+        signature = as_name(fields.get("thoughtSignature"))
         signed = conv.CallPart(NativeCall(id, name, arguments), signature=signature, metadata=metadata)
         if self._open is not None:
             self._opened_at = len(self.parts)
@@ -137,51 +137,51 @@ class PartReader:
     def _note_unplaced(self, unplaced: list[Any]) -> None:
         part = self.parts[self._opened_at]
         if isinstance(part, conv.CallPart):
-            said = {**own(part), "unplacedArgs": unplaced}
-            self.parts[self._opened_at] = conv.CallPart(part.call, part.signature, {NAME: said})
+            metadata = {**own(part), "unplacedArgs": unplaced}
+            self.parts[self._opened_at] = conv.CallPart(part.call, part.signature, {NAME: metadata})
 
-    def _response(self, part: Any, said: dict[str, Any], response: dict[str, Any]) -> conv.AnyPart | None:
+    def _response(self, part: Any, fields: dict[str, Any], response: dict[str, Any]) -> conv.AnyPart | None:
         name = as_name(response.get("name"))
         id = self._pairing.answered(response.get("id"), name)
         result = read_response(id, name, response)
-        given = as_name(response.get("id"))
-        marks = {} if given == id else {"functionResponse": {"id": given}}
-        return conv.ResultPart(result, metadata=_rest(said, "functionResponse", **marks))
+        wire_id = as_name(response.get("id"))
+        marks = {} if wire_id == id else {"functionResponse": {"id": wire_id}}
+        return conv.ResultPart(result, metadata=_rest(fields, "functionResponse", **marks))
 
-    def _code_call(self, part: Any, said: dict[str, Any], code: dict[str, Any]) -> conv.AnyPart | None:
+    def _code_call(self, part: Any, fields: dict[str, Any], code: dict[str, Any]) -> conv.AnyPart | None:
         id = self._code.called(code.get("id"), CODE_TOOL)
         arguments = {key: value for key, value in code.items() if key != "id"}
         call = NativeCall(id, CODE_TOOL, arguments, executed_by=ExecutedBy.PROVIDER, item=part)
-        return conv.CallPart(call, signature=as_name(said.get("thoughtSignature")))
+        return conv.CallPart(call, signature=as_name(fields.get("thoughtSignature")))
 
-    def _code_result(self, part: Any, said: dict[str, Any], result: dict[str, Any]) -> conv.AnyPart | None:
+    def _code_result(self, part: Any, fields: dict[str, Any], result: dict[str, Any]) -> conv.AnyPart | None:
         id = self._code.answered(result.get("id"), CODE_TOOL)
         failed = result.get("outcome") not in _OUTCOMES_OF_SUCCESS
         output = result.get("output")
         content = output if isinstance(output, str) else "" if output is None else write_json(output)
-        told = _provider_result(id, content, CODE_TOOL, part, is_error=failed)
-        return conv.ResultPart(told, signature=_signature(said))
+        native = _provider_result(id, content, CODE_TOOL, part, is_error=failed)
+        return conv.ResultPart(native, signature=_signature(fields))
 
-    def _tool_call(self, part: Any, said: dict[str, Any], call: dict[str, Any]) -> conv.AnyPart | None:
+    def _tool_call(self, part: Any, fields: dict[str, Any], call: dict[str, Any]) -> conv.AnyPart | None:
         name = _tool_type(call)
         if name is None:
             return conv.OpaquePart(NAME, part)
         id = self._code.called(call.get("id"), name)
         native = NativeCall(id, name, _arguments(call.get("args")), executed_by=ExecutedBy.PROVIDER, item=part)
-        return conv.CallPart(native, signature=as_name(said.get("thoughtSignature")))
+        return conv.CallPart(native, signature=as_name(fields.get("thoughtSignature")))
 
-    def _tool_response(self, part: Any, said: dict[str, Any], response: dict[str, Any]) -> conv.AnyPart | None:
+    def _tool_response(self, part: Any, fields: dict[str, Any], response: dict[str, Any]) -> conv.AnyPart | None:
         name = _tool_type(response)
         id = self._code.answered(response.get("id"), name)
-        given = response.get("response")
-        told = _provider_result(id, "" if given is None else write_json(given), name, part, is_error=None)
-        return conv.ResultPart(told, signature=_signature(said))
+        content = response.get("response")
+        native = _provider_result(id, "" if content is None else write_json(content), name, part, is_error=None)
+        return conv.ResultPart(native, signature=_signature(fields))
 
-    def _inline(self, part: Any, said: dict[str, Any], data: dict[str, Any]) -> conv.AnyPart | None:
-        return _media_part("inlineData", data, part, said)
+    def _inline(self, part: Any, fields: dict[str, Any], data: dict[str, Any]) -> conv.AnyPart | None:
+        return _media_part("inlineData", data, part, fields)
 
-    def _file(self, part: Any, said: dict[str, Any], data: dict[str, Any]) -> conv.AnyPart | None:
-        return _media_part("fileData", data, part, said)
+    def _file(self, part: Any, fields: dict[str, Any], data: dict[str, Any]) -> conv.AnyPart | None:
+        return _media_part("fileData", data, part, fields)
 
 
 _READERS = {
@@ -197,33 +197,35 @@ _READERS = {
 _OF_A_CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
 
 
-def _rest(said: dict[str, Any], *typed: str, **marks: Any) -> conv.Metadata:
+def _rest(fields: dict[str, Any], *typed: str, **marks: Any) -> conv.Metadata:
     """What a part says beside its typed keys, which are kept too where they are of a wrong type."""
     rest = {
         key: value
-        for key, value in said.items()
+        for key, value in fields.items()
         if not (key in typed and isinstance(value, str | dict) and value != "") and not (key == "thought" and not value)
     }
     return metadata_of({**rest, **marks})
 
 
-def _read_words(part: dict[str, Any], said: dict[str, Any]) -> conv.AnyPart:
-    text, thought = said.get("text"), said.get("thought")
-    if thought is True and (isinstance(text, str) or ("text" not in said and as_name(said.get("thoughtSignature")))):
-        words = {key: value for key, value in said.items() if key not in ("text", "thought")}
+def _read_words(part: dict[str, Any], fields: dict[str, Any]) -> conv.AnyPart:
+    text, thought = fields.get("text"), fields.get("thought")
+    if thought is True and (
+        isinstance(text, str) or ("text" not in fields and as_name(fields.get("thoughtSignature")))
+    ):
+        words = {key: value for key, value in fields.items() if key not in ("text", "thought")}
         marks = {"text": None} if text is None else {}
         metadata = _rest(words, "thoughtSignature", **marks)
-        return conv.ThinkingPart(text or "", signature=as_name(said.get("thoughtSignature")), metadata=metadata)
+        return conv.ThinkingPart(text or "", signature=as_name(fields.get("thoughtSignature")), metadata=metadata)
     if not isinstance(text, str):
         return conv.OpaquePart(NAME, part)
-    if len(said) == 1:
+    if len(fields) == 1:
         return conv.TextPart(text)
-    words = {key: value for key, value in said.items() if key != "text"}
-    return conv.TextPart(text, metadata=_rest(words, "thoughtSignature"), signature=_signature(said))
+    words = {key: value for key, value in fields.items() if key != "text"}
+    return conv.TextPart(text, metadata=_rest(words, "thoughtSignature"), signature=_signature(fields))
 
 
-def _signature(said: dict[str, Any]) -> str | None:
-    return as_name(said.get("thoughtSignature"))
+def _signature(fields: dict[str, Any]) -> str | None:
+    return as_name(fields.get("thoughtSignature"))
 
 
 def _arguments(args: Any) -> dict[str, Any] | str:
@@ -232,8 +234,8 @@ def _arguments(args: Any) -> dict[str, Any] | str:
     return args if isinstance(args, dict | str) else write_json(args)
 
 
-def _tool_type(said: dict[str, Any]) -> str | None:
-    kind = said.get("toolType")
+def _tool_type(fields: dict[str, Any]) -> str | None:
+    kind = fields.get("toolType")
     return str(kind) if isinstance(kind, str | int) and kind != "" else None
 
 
@@ -244,11 +246,11 @@ def _provider_result(id: str, content: str, name: str | None, part: Any, *, is_e
 # ── media ────────────────────────────────────────────────────────────────────
 
 
-def _media_part(kind: str, data: dict[str, Any], part: dict[str, Any], said: dict[str, Any]) -> conv.AnyPart:
+def _media_part(kind: str, data: dict[str, Any], part: dict[str, Any], fields: dict[str, Any]) -> conv.AnyPart:
     media = read_media(kind, data)
     if media is None:
         return conv.OpaquePart(NAME, part)
-    return conv.MediaPart(media, metadata=_rest(said, kind, "thoughtSignature"), signature=_signature(said))
+    return conv.MediaPart(media, metadata=_rest(fields, kind, "thoughtSignature"), signature=_signature(fields))
 
 
 def read_media(kind: str, data: dict[str, Any]) -> Media | None:
@@ -282,22 +284,22 @@ def write_media(media: Media) -> dict[str, Any] | None:
 # ── results ──────────────────────────────────────────────────────────────────
 
 
-def read_response(id: str, name: str | None, said: dict[str, Any]) -> NativeResult:
+def read_response(id: str, name: str | None, fields: dict[str, Any]) -> NativeResult:
     """A function's response; `item` is the whole of it where text, media and an error flag do not say it all."""
-    response = said.get("response")
+    response = fields.get("response")
     is_error = True if isinstance(response, dict) and "error" in response and "output" not in response else None
     text = response.get("error" if is_error else "output") if isinstance(response, dict) else None
     if not isinstance(text, str) or not isinstance(response, dict) or len(response) != 1:
         text = "" if response is None else write_json(response)
     media: list[Media] = []
-    for part in as_list(said.get("parts")):
+    for part in as_list(fields.get("parts")):
         for kind in ("inlineData", "fileData"):
             found = camel(part).get(kind)
             read = read_media(kind, camel(found)) if isinstance(found, dict) else None
             if read is not None:
                 media.append(read)
     plain = NativeResult(id, (text, *media) if media else text, is_error=is_error, name=name)
-    whole = {key: value for key, value in said.items() if key not in ("id", "name")}
+    whole = {key: value for key, value in fields.items() if key not in ("id", "name")}
     written, left_over = write_response(plain)
     if written == whole and not left_over:
         return plain

@@ -22,7 +22,7 @@ FINISH_NUMBERS: Final = (
     *("PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "MODEL_ARMOR", "IMAGE_SAFETY"),
     *("IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_OTHER", "UNEXPECTED_TOOL_CALL", "NO_IMAGE"),
 )
-"""Reasons by their number: only Vertex was seen to send numbers, so they are Vertex's."""
+"""Reasons by their number: recorded at Vertex alone, so they are Vertex's."""
 
 _FINISH: Final = {
     "STOP": FinishReason.STOP,

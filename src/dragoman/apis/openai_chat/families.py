@@ -49,9 +49,9 @@ FEATURES = Features(
 )
 
 _OPENAI: Mapping[str, Any] = {
-    "choices": ("auto", "none", "required", "one", "subset"),  # `allowed_tools`, of OpenAI alone
+    "choices": ("auto", "none", "required", "one", "subset"),  # `allowed_tools`: API reference of OpenAI alone
     "strict_tools": True,
-    "cache_key": True,  # `prompt_cache_key`, of OpenAI alone: Groq and Mistral refuse keys they do not know
+    "cache_key": True,  # `prompt_cache_key`: recorded at OpenAI; Groq and Mistral refuse unknown keys
     "call_id_length": 40,  # "Invalid 'messages[1].tool_calls[0].id': string too long. Expected … maximum length 40"
     "developer": True,
     "video": False,  # the SDK's types of a content part: text, image_url, input_audio (wav, mp3), file
@@ -76,7 +76,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ),
     ("gpt-5.[1-9]*", {"effort_off": "none"}),  # recorded for gpt-5.2
     ("gpt-5-chat*", _SILENT),
-    ("*/*", {"thinking_form": "reasoning"}),  # a provider's prefix: OpenRouter and the gateways like it
+    ("*/*", {"thinking_form": "reasoning"}),  # a provider's prefix, recorded at OpenRouter and gateways like it
     ("openai/*", {"thinking_form": "effort", "strict_tools": True, "developer": True}),
     ("openai/gpt-5*", {"effort_off": "minimal"}),
     ("openai/gpt-oss*", {"effort_off": None, "strict_tools": False, "developer": False}),
@@ -88,7 +88,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("glm-*", {"thinking_form": "type"}),
     ("grok-*", {"effort_off": None}),
     *(
-        # Mistral's API names the seed otherwise, sends usage unasked and refuses keys it does not know.
+        # Recorded at Mistral: `random_seed`, usage unasked, and a refusal of keys it does not know.
         (f"{name}*", {"seed_key": "random_seed", "include_usage": False})
         for name in (
             "mistral-",

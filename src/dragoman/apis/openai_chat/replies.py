@@ -27,24 +27,24 @@ from .values import NAME, beside, signature_of, without_signature, write_json
 
 FINISHES = {
     "stop": conv.FinishReason.STOP,
-    "eos": conv.FinishReason.STOP,  # Together
+    "eos": conv.FinishReason.STOP,  # recorded at Together
     "end_turn": conv.FinishReason.STOP,
     "stop_sequence": conv.FinishReason.STOP_SEQUENCE,
     "length": conv.FinishReason.LENGTH,
     "max_tokens": conv.FinishReason.LENGTH,
-    "model_length": conv.FinishReason.CONTEXT_EXCEEDED,  # Mistral
+    "model_length": conv.FinishReason.CONTEXT_EXCEEDED,  # documented by Mistral
     "tool_calls": conv.FinishReason.CALLS,
     "function_call": conv.FinishReason.CALLS,
     "content_filter": conv.FinishReason.FILTERED,
-    "sensitive": conv.FinishReason.FILTERED,  # Z.ai
+    "sensitive": conv.FinishReason.FILTERED,  # documented by Z.ai
     "refusal": conv.FinishReason.REFUSED,
-    "error": conv.FinishReason.ERROR,  # OpenRouter, Mistral
-    "network_error": conv.FinishReason.ERROR,  # Z.ai
-    "insufficient_system_resource": conv.FinishReason.INTERRUPTED,  # DeepSeek
+    "error": conv.FinishReason.ERROR,  # documented by OpenRouter and Mistral
+    "network_error": conv.FinishReason.ERROR,  # documented by Z.ai
+    "insufficient_system_resource": conv.FinishReason.INTERRUPTED,  # documented by DeepSeek
 }
 
 GROQ = "groq"
-"""The namespace of `executed_tools`, which Groq alone sends: its names are its own."""
+"""The namespace of `executed_tools`, recorded at Groq alone: its names are its own."""
 
 _TEXT_KEYS = {"reasoning.summary": "summary", "reasoning.encrypted": "data"}
 """Where a reasoning detail of a type holds what it says; all others under `text`."""
@@ -82,7 +82,7 @@ def read_choices(
     body: dict[str, Any], choices: list[Any], *, seed: str, counted: conv.Usage | None = None
 ) -> conv.Reply:
     """The answers of a body: the first is the reply, the others its alternatives. `counted` is its usage, if known."""
-    given = sorted((choice for choice in choices if isinstance(choice, dict)), key=place_of)
+    objects = sorted((choice for choice in choices if isinstance(choice, dict)), key=place_of)
     rest = {key: value for key, value in body.items() if key not in ("choices", "id", "model", "usage", "object")}
     odd = [choice for choice in choices if not isinstance(choice, dict)]
     if odd:
@@ -92,14 +92,15 @@ def read_choices(
             rest[key] = body[key]
     if "object" in body and body["object"] not in ("chat.completion", "chat.completion.chunk"):
         rest["object"] = body["object"]
-    usage, used = usage_of(body, given) if counted is None else (counted, None)
+    usage, used = usage_of(body, objects) if counted is None else (counted, None)
     if "usage" in body and not isinstance(body["usage"], dict) and body["usage"] is not None:
         rest["usage"] = body["usage"]
     provenance = conv.Provenance(api=NAME, model=as_name(body.get("model")))
     sources = _sources(rest)
     id = as_name(body.get("id"))
     replies = [
-        _read_choice(choice, seed, provenance, id, sources if place == 0 else ()) for place, choice in enumerate(given)
+        _read_choice(choice, seed, provenance, id, sources if place == 0 else ())
+        for place, choice in enumerate(objects)
     ]
     first = replies[0] if replies else conv.Reply((), id=id, provenance=provenance)
     if not replies and sources:
@@ -123,7 +124,7 @@ def usage_of(body: dict[str, Any], choices: list[dict[str, Any]]) -> tuple[conv.
     groq = as_object(body.get("x_groq")).get("usage")
     if isinstance(groq, dict):
         return read_usage(groq), "x_groq"
-    for choice in choices:  # Moonshot's streams
+    for choice in choices:  # documented for Moonshot's streams
         if isinstance(choice.get("usage"), dict):
             return read_usage(choice["usage"]), None
     return conv.Usage(), None
@@ -143,19 +144,21 @@ def _read_choice(
     if sources:
         parts = _with_sources(parts, sources)
     raw = choice.get("finish_reason")
-    known = {"message", "delta", "finish_reason", "index"}
-    said = {key: value for key, value in choice.items() if key not in known and value is not None}
+    typed = {"message", "delta", "finish_reason", "index"}
+    untyped = {key: value for key, value in choice.items() if key not in typed and value is not None}
     if isinstance(choice.get("message"), dict) and _says_more(choice.get("delta")):
-        said["delta"] = choice["delta"]
+        untyped["delta"] = choice["delta"]
     if raw is not None and not isinstance(raw, str):
-        said["finish_reason"] = raw
-    kept: dict[str, Any] = {}
-    if said:
-        kept["choice"] = said
+        untyped["finish_reason"] = raw
+    metadata: dict[str, Any] = {}
+    if untyped:
+        metadata["choice"] = untyped
     if rest:
-        kept["message"] = rest
+        metadata["message"] = rest
     word = as_name(raw)
-    return conv.Reply(tuple(parts), finish_of(word, parts), word, id=id, provenance=provenance, metadata=beside(kept))
+    return conv.Reply(
+        tuple(parts), finish_of(word, parts), word, id=id, provenance=provenance, metadata=beside(metadata)
+    )
 
 
 def _says_more(delta: Any) -> bool:
@@ -182,9 +185,9 @@ def read_message(message: dict[str, Any], *, seed: str) -> tuple[list[conv.AnyPa
     rest = {key: value for key, value in message.items() if key != "role" or value != "assistant"}
     if rest.get("role", "") is None:
         del rest["role"]
-    taken: set[str] = set()
+    ids: set[str] = set()
     if rest.keys() <= _ORDINARY:
-        return [*read_content(rest), *_refusal(rest), *_calls(rest, seed, taken)], rest
+        return [*read_content(rest), *_refusal(rest), *_calls(rest, seed, ids)], rest
     parts: list[conv.AnyPart] = [*_thinking(rest), *_executed(rest, seed)]
     text = len(parts)
     parts += read_content(rest)
@@ -192,8 +195,8 @@ def read_message(message: dict[str, Any], *, seed: str) -> tuple[list[conv.AnyPa
     parts += _audio(rest)
     parts += _images(rest)
     _annotate(parts, text, rest)
-    parts += _legacy_call(rest, seed, taken)
-    parts += _calls(rest, seed, taken)
+    parts += _legacy_call(rest, seed, ids)
+    parts += _calls(rest, seed, ids)
     return parts, rest
 
 
@@ -222,30 +225,32 @@ def _thinking(rest: dict[str, Any]) -> list[conv.AnyPart]:
 
 
 def _detail(detail: dict[str, Any]) -> conv.ThinkingPart:
-    kept = dict(detail)
+    item = dict(detail)
     kind = detail.get("type")
     where = _TEXT_KEYS.get(kind, "text") if isinstance(kind, str) else "text"
 
     def taken(key: str) -> str | None:
-        value = as_name(kept.get(key))
+        value = as_name(item.get(key))
         if value is not None:
-            del kept[key]
+            del item[key]
         return value
 
-    said = taken(where)
-    metadata: dict[str, Any] = {"field": "reasoning_details", "item": kept}
+    text = taken(where)
+    metadata: dict[str, Any] = {"field": "reasoning_details", "item": item}
     signature, id = taken("signature"), taken("id")
     if where == "data":
-        return conv.ThinkingPart("", signature, said, id, beside(metadata))
-    return conv.ThinkingPart(said or "", signature, None, id, beside(metadata))
+        return conv.ThinkingPart("", signature, text, id, beside(metadata))
+    return conv.ThinkingPart(text or "", signature, None, id, beside(metadata))
 
 
 def _mirror(parts: list[conv.AnyPart], key: str) -> None:
     """Remembers on the first part that a field says the same as all of them."""
     first = parts[0]
     assert isinstance(first, conv.ThinkingPart)
-    kept = first.metadata[NAME]
-    parts[0] = msgspec.structs.replace(first, metadata={NAME: {**kept, "mirrored": [*kept.get("mirrored", ()), key]}})
+    metadata = first.metadata[NAME]
+    parts[0] = msgspec.structs.replace(
+        first, metadata={NAME: {**metadata, "mirrored": [*metadata.get("mirrored", ()), key]}}
+    )
 
 
 def _signed(rest: dict[str, Any]) -> list[conv.AnyPart]:
@@ -253,8 +258,8 @@ def _signed(rest: dict[str, Any]) -> list[conv.AnyPart]:
     parts: list[conv.AnyPart] = []
     signature = signature_of(rest.get("extra_content"))
     if signature is not None:
-        kept = without_signature(rest.pop("extra_content"))
-        parts.append(conv.ThinkingPart(signature=signature, metadata={NAME: {"field": "extra_content", "item": kept}}))
+        item = without_signature(rest.pop("extra_content"))
+        parts.append(conv.ThinkingPart(signature=signature, metadata={NAME: {"field": "extra_content", "item": item}}))
     again = as_name(rest.get("thought_signature"))
     if again is not None:
         del rest["thought_signature"]
@@ -327,8 +332,8 @@ def read_block(block: Any) -> conv.AnyPart:
     return read_media(block) or conv.OpaquePart(NAME, block)
 
 
-def _others(block: dict[str, Any], *known: str) -> dict[str, Any]:
-    return {key: value for key, value in block.items() if key not in ("type", *known)}
+def _others(block: dict[str, Any], *typed: str) -> dict[str, Any]:
+    return {key: value for key, value in block.items() if key not in ("type", *typed)}
 
 
 def _thinking_block(block: dict[str, Any]) -> conv.ThinkingPart:
@@ -340,13 +345,13 @@ def _thinking_block(block: dict[str, Any]) -> conv.ThinkingPart:
         pieces = [piece.get("text") for piece in thinking if isinstance(piece, dict)]
         text = "".join(piece for piece in pieces if isinstance(piece, str))
         plain = "list" if thinking == [{"type": "text", "text": text}] else ""
-    kept: dict[str, Any] = {"field": "content", "block": _others(block, "thinking", "signature"), "form": plain}
+    metadata: dict[str, Any] = {"field": "content", "block": _others(block, "thinking", "signature"), "form": plain}
     if not plain:
-        kept["thinking"] = thinking
+        metadata["thinking"] = thinking
     signature = as_name(block.get("signature"))
     if signature is None and "signature" in block:
-        kept["block"]["signature"] = block["signature"]
-    return conv.ThinkingPart(text, signature, metadata={NAME: kept})
+        metadata["block"]["signature"] = block["signature"]
+    return conv.ThinkingPart(text, signature, metadata={NAME: metadata})
 
 
 def _refusal(rest: dict[str, Any]) -> list[conv.AnyPart]:
@@ -368,17 +373,17 @@ def _audio(rest: dict[str, Any]) -> list[conv.AnyPart]:
         return []
     del rest["audio"]
     parts: list[conv.AnyPart] = []
-    kept = _others(audio, "id", "data", "transcript")
+    item = _others(audio, "id", "data", "transcript")
     if transcript is not None:
         parts.append(conv.TextPart(transcript, metadata={NAME: {"audio": id or ""}}))
     parts.append(
-        conv.MediaPart(Media("audio/*", data=data, file_id=id), metadata={NAME: {"field": "audio", "item": kept}})
+        conv.MediaPart(Media("audio/*", data=data, file_id=id), metadata={NAME: {"field": "audio", "item": item}})
     )
     return parts
 
 
 def _images(rest: dict[str, Any]) -> list[conv.AnyPart]:
-    """Images a model made, as OpenRouter sends them."""
+    """Images a model made, as OpenRouter sends them (recorded)."""
     images = rest.get("images")
     if not isinstance(images, list) or not images:
         return []
@@ -406,12 +411,12 @@ def _annotate(parts: list[conv.AnyPart], start: int, rest: dict[str, Any]) -> No
     if not texts:
         parts.insert(start, conv.TextPart(""))
         texts = [start]
-    found: dict[int, list[conv.Citation]] = {}
+    by_part: dict[int, list[conv.Citation]] = {}
     for annotation in annotations:
         citation = read_annotation(annotation)
         place, citation = _on_text(parts, texts, citation)
-        found.setdefault(place, []).append(citation)
-    for place, citations in found.items():
+        by_part.setdefault(place, []).append(citation)
+    for place, citations in by_part.items():
         parts[place] = msgspec.structs.replace(parts[place], citations=tuple(citations))
 
 
@@ -447,20 +452,20 @@ def read_annotation(annotation: dict[str, Any]) -> conv.Citation:
     span, where = None, {key: fields.pop(key) for key in ("start_index", "end_index") if key in fields}
     if type(start) is int and type(end) is int and 0 <= start < end:
         span, where = conv.Span(start, end), {}
-    known = {key: as_name(fields.get(key)) for key in ("url", "title", "content")}
-    for key, value in known.items():
+    typed = {key: as_name(fields.get(key)) for key in ("url", "title", "content")}
+    for key, value in typed.items():
         if value is not None:
             del fields[key]
-    said = {**rest, **fields}
-    if said.get("type") == "url_citation":
-        del said["type"]
+    untyped = {**rest, **fields}
+    if untyped.get("type") == "url_citation":
+        del untyped["type"]
     return conv.Citation(
-        known["url"],
-        known["title"],
-        quote=known["content"],
+        typed["url"],
+        typed["title"],
+        quote=typed["content"],
         span=span,
         location=where or None,
-        metadata=beside(said),
+        metadata=beside(untyped),
     )
 
 
@@ -482,20 +487,20 @@ def _sources(rest: dict[str, Any]) -> tuple[conv.Citation, ...]:
 
     Perplexity has `search_results` and `citations` (their addresses alone), Venice a list among its parameters.
     """
-    found: list[conv.Citation] = []
+    citations: list[conv.Citation] = []
     venice = rest.get("venice_parameters")
     if isinstance(venice, dict) and _all_objects(venice.get("web_search_citations")):
         rest["venice_parameters"] = {key: value for key, value in venice.items() if key != "web_search_citations"}
-        found += [read_source(result) for result in venice["web_search_citations"]]
+        citations += [read_source(result) for result in venice["web_search_citations"]]
     results, addresses = rest.get("search_results"), rest.get("citations")
     if _all_objects(results):
         del rest["search_results"]
-        found += [read_source(result) for result in as_list(results)]
+        citations += [read_source(result) for result in as_list(results)]
     if isinstance(addresses, list) and addresses and all(isinstance(address, str) for address in addresses):
         del rest["citations"]
-        known = {citation.url for citation in found}
-        found += [conv.Citation(url=address) for address in addresses if address not in known]
-    return tuple(found)
+        urls = {citation.url for citation in citations}
+        citations += [conv.Citation(url=address) for address in addresses if address not in urls]
+    return tuple(citations)
 
 
 def _all_objects(value: Any) -> bool:
@@ -505,16 +510,16 @@ def _all_objects(value: Any) -> bool:
 def read_source(result: dict[str, Any]) -> conv.Citation:
     """One search result as the source of an answer."""
     quoted = "snippet" if as_name(result.get("snippet")) is not None else "content"
-    known = {key: as_name(result.get(key)) for key in ("url", "title", quoted)}
-    rest = {key: value for key, value in result.items() if known.get(key) is None}
-    return conv.Citation(known["url"], known["title"], quote=known[quoted], metadata=beside(rest))
+    typed = {key: as_name(result.get(key)) for key in ("url", "title", quoted)}
+    rest = {key: value for key, value in result.items() if typed.get(key) is None}
+    return conv.Citation(typed["url"], typed["title"], quote=typed[quoted], metadata=beside(rest))
 
 
 def _with_sources(parts: list[conv.AnyPart], sources: tuple[conv.Citation, ...]) -> list[conv.AnyPart]:
     for place, part in enumerate(parts):
         if isinstance(part, conv.TextPart):
-            known = {citation.url for citation in part.citations}
-            more = tuple(source for source in sources if source.url not in known or source.title or source.quote)
+            urls = {citation.url for citation in part.citations}
+            more = tuple(source for source in sources if source.url not in urls or source.title or source.quote)
             parts[place] = msgspec.structs.replace(part, citations=(*part.citations, *more))
             return parts
     return [*parts, conv.TextPart("", sources)]
@@ -523,27 +528,27 @@ def _with_sources(parts: list[conv.AnyPart], sources: tuple[conv.Citation, ...])
 # ── calls ────────────────────────────────────────────────────────────────────
 
 
-def _legacy_call(rest: dict[str, Any], seed: str, taken: set[str]) -> list[conv.AnyPart]:
+def _legacy_call(rest: dict[str, Any], seed: str, ids: set[str]) -> list[conv.AnyPart]:
     call = rest.get("function_call")
     if not isinstance(call, dict) or not as_name(call.get("name")):
         return []
     del rest["function_call"]
-    return [read_legacy_call(call, seed, taken)]
+    return [read_legacy_call(call, seed, ids)]
 
 
-def read_legacy_call(call: dict[str, Any], seed: str, taken: set[str]) -> conv.CallPart:
+def read_legacy_call(call: dict[str, Any], seed: str, ids: set[str]) -> conv.CallPart:
     """The one call of a message from before there were several, which has no id."""
     id = made_id(seed, "function_call")
-    taken.add(id)
+    ids.add(id)
     arguments, raw = _arguments(call.get("arguments"))
-    kept: dict[str, Any] = {"legacy": True} | ({} if raw is None else {"arguments": raw})
+    metadata: dict[str, Any] = {"legacy": True} | ({} if raw is None else {"arguments": raw})
     others = {key: value for key, value in call.items() if key not in ("name", "arguments")}
     if others:
-        kept["function"] = others
-    return conv.CallPart(NativeCall(id, as_name(call.get("name")) or "", arguments), metadata={NAME: kept})
+        metadata["function"] = others
+    return conv.CallPart(NativeCall(id, as_name(call.get("name")) or "", arguments), metadata={NAME: metadata})
 
 
-def _calls(rest: dict[str, Any], seed: str, taken: set[str]) -> list[conv.AnyPart]:
+def _calls(rest: dict[str, Any], seed: str, ids: set[str]) -> list[conv.AnyPart]:
     calls = rest.get("tool_calls")
     if not isinstance(calls, list) or not calls:
         return []
@@ -551,69 +556,71 @@ def _calls(rest: dict[str, Any], seed: str, taken: set[str]) -> list[conv.AnyPar
     del rest["tool_calls"]
     if odd:
         rest["tool_calls"] = odd
-    given = [call for call in calls if isinstance(call, dict | conv.CallPart)]  # a stream has read some of them already
+    readable = [
+        call for call in calls if isinstance(call, dict | conv.CallPart)
+    ]  # a stream has read some of them already
     return [
-        call if isinstance(call, conv.CallPart) else read_call(call, seed, place, taken)
-        for place, call in enumerate(given)
+        call if isinstance(call, conv.CallPart) else read_call(call, seed, place, ids)
+        for place, call in enumerate(readable)
     ]
 
 
-def call_id(given: Any, seed: str, place: int, taken: set[str]) -> str:
+def call_id(value: Any, seed: str, place: int, ids: set[str]) -> str:
     """A call's own id, or a made one where it has none or another call has it already."""
-    id = as_name(given)
-    if id is None or id in taken:
+    id = as_name(value)
+    if id is None or id in ids:
         id = made_id(seed, "call", place)
-    taken.add(id)
+    ids.add(id)
     return id
 
 
-def read_call(item: dict[str, Any], seed: str, place: int, taken: set[str]) -> conv.CallPart:
+def read_call(item: dict[str, Any], seed: str, place: int, ids: set[str]) -> conv.CallPart:
     """One call of `tool_calls`."""
-    id = call_id(item.get("id"), seed, place, taken)
-    kept: dict[str, Any] = {}
+    id = call_id(item.get("id"), seed, place, ids)
+    metadata: dict[str, Any] = {}
     if item.get("id") != id:
-        kept["id"] = item.get("id") or None
+        metadata["id"] = item.get("id") or None
     function, custom = item.get("function"), item.get("custom")
     is_custom = isinstance(custom, dict) and not as_name(as_object(function).get("name"))
     if not is_custom and not isinstance(function, dict) and item.get("type") not in (None, "function"):
         # A kind of call we do not know: named by its type, and sent back whole.
         kind = item["type"] if isinstance(item["type"], str) else ""
-        return conv.CallPart(NativeCall(id, kind, {}, item=item), metadata=beside(kept))
+        return conv.CallPart(NativeCall(id, kind, {}, item=item), metadata=beside(metadata))
     inner = as_object(custom if is_custom else function)
-    known = {"id", "type", "index", "custom" if is_custom else "function"}
-    extra = {key: value for key, value in item.items() if key not in known}
+    typed = {"id", "type", "index", "custom" if is_custom else "function"}
+    extra = {key: value for key, value in item.items() if key not in typed}
     signature = signature_of(extra.get("extra_content"))
     if signature is not None:
         extra["extra_content"] = without_signature(extra["extra_content"])
     if item.get("index") not in (None, place):
-        kept["index"] = item["index"]
+        metadata["index"] = item["index"]
     if extra:
-        kept["extra"] = extra
+        metadata["extra"] = extra
     others = {key: value for key, value in inner.items() if key not in ("name", "input" if is_custom else "arguments")}
     if others:
-        kept["function"] = others
+        metadata["function"] = others
     name = inner.get("name") if isinstance(inner.get("name"), str) else ""
     arguments: dict[str, Any] | str
     if is_custom:
-        kept["type"] = "custom"
-        given = inner.get("input")
-        arguments = given if isinstance(given, str) else "" if given is None else write_json(given)
+        metadata["type"] = "custom"
+        text = inner.get("input")
+        arguments = text if isinstance(text, str) else "" if text is None else write_json(text)
     else:
         arguments, raw = _arguments(inner.get("arguments"))
         if raw is not None:
-            kept["arguments"] = raw
-    return conv.CallPart(NativeCall(id, name or "", arguments), signature, beside(kept))
+            metadata["arguments"] = raw
+    return conv.CallPart(NativeCall(id, name or "", arguments), signature, beside(metadata))
 
 
-def _arguments(given: Any) -> tuple[dict[str, Any] | str, Any]:
+def _arguments(value: Any) -> tuple[dict[str, Any] | str, Any]:
     """Arguments, and their own writing where ours would be another."""
-    if isinstance(given, dict):
-        return given, None
-    if given is None:
+    if isinstance(value, dict):
+        return value, None
+    if value is None:
         return {}, None
-    if not isinstance(given, str):
-        return write_json(given), None
-    arguments = read_arguments(given)
-    if isinstance(arguments, str) or write_json(arguments) == given:
+    if not isinstance(value, str):
+        return write_json(value), None
+    arguments = read_arguments(value)
+    if isinstance(arguments, str) or write_json(arguments) == value:
         return arguments, None
-    return arguments, given
+    return arguments, value

@@ -101,7 +101,7 @@ def read_choice(given: Any) -> req.ToolChoice | None:
     """A `tool_choice`, or `None` for one we have no words for."""
     if given in ("auto", "none", "required"):
         return req.ToolChoice(given)
-    if given == "any":  # Mistral's older word
+    if given == "any":  # recorded at Mistral
         return req.ToolChoice("required")
     choice = as_object(given)
     name = _name_in(choice)

@@ -176,17 +176,8 @@ class ChatStream(StreamDecoder):
         self._usual: Any = None
         self._seen = 0
         self._cited: set[str] = set()
-        self._ended = self._told = False
+        self._ended = False
         self._odd: list[Any] = []
-
-    def feed(self, data: bytes) -> list[req.AnyChunk]:
-        """The chunks that are complete with these bytes; what `[DONE]` left open ends with it."""
-        chunks = super().feed(data)
-        if self._ended and not self._told:
-            self._told = True
-            for state in self._choices.values():
-                self._finish(state, None, chunks if state is self._first else [])
-        return chunks
 
     # ── events ─────────────────────────────────────────────────────────────
 
@@ -593,8 +584,10 @@ class ChatStream(StreamDecoder):
             return FinishReason.REFUSED if state.finish and "refusal" in state.texts else finish
         return finish
 
-    def _done(self) -> None:
+    def _done(self, chunks: list[req.AnyChunk]) -> None:
         self._ended = True
+        for state in self._choices.values():
+            self._finish(state, None, chunks if state is self._first else [])
 
     def _reply(self) -> Reply:
         body = {key: value for key, value in self._head.items() if key not in _PADDING}

@@ -13,7 +13,7 @@ from dragoman.model.json_values import as_object
 
 from .values import beside, count_or_none
 
-_READ = (  # where a cache was read: OpenAI, DeepSeek, Anthropic through gateways, Moonshot, Mistral
+_READ = (  # recorded at OpenAI, DeepSeek, Doubleword and other gateways, Hugging Face and Moonshot, Mistral
     ("prompt_tokens_details", "cached_tokens"),
     ("prompt_cache_hit_tokens",),
     ("cache_read_input_tokens",),
@@ -35,7 +35,7 @@ def read_usage(usage: Any) -> Usage:
     output = _output(prompt, completion, reasoning, total)
     spoken = count_or_none(as_object(usage.get("prompt_tokens_details")).get("audio_tokens"))
     if prompt is not None and spoken and total == prompt + spoken + (completion or 0):
-        prompt += spoken  # Mistral's voxtral counts the sound beside the prompt
+        prompt += spoken  # recorded: voxtral-small counts the sound beside the prompt
     fresh, written = _fresh(prompt, read, written, rest)
     requests = _requests(rest)
     counted = Usage(fresh, read, written, output, reasoning, requests=requests)
@@ -48,7 +48,7 @@ def _output(prompt: int | None, completion: int | None, reasoning: int | None, t
     if completion is None:
         return reasoning or None
     if reasoning and total is not None and total == (prompt or 0) + completion + reasoning:
-        return completion + reasoning  # xAI counts reasoning beside the completion
+        return completion + reasoning  # recorded: xAI's models count reasoning beside the completion
     return completion
 
 
@@ -60,10 +60,10 @@ def _fresh(
     if prompt is None or cached <= prompt:
         return (None if prompt is None else prompt - cached), written
     if read and written and max(read, written) <= prompt:
-        # one and the same tokens told as read and as written (OpenRouter): counted once
+        # recorded at OpenRouter (gemini-2.5-flash): the same tokens as read and as written. They are counted once.
         rest["cache_write_tokens"] = written
         return prompt - read, None
-    return prompt, written  # Azure's grok counts the cached ones beside the prompt
+    return prompt, written  # recorded: grok-4-1-fast on Azure counts the cached ones beside the prompt
 
 
 def _taken(rest: dict[str, Any], path: tuple[str, ...]) -> int | None:

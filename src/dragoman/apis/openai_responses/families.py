@@ -13,7 +13,7 @@ LIMITS = Limits(
     name_length=64,  # FunctionDefinition of the SDK
     name_pattern=r"[a-zA-Z0-9_-]+",
     call_id_length=64,  # the API's message for a longer one (codex#14355)
-    schema_depth=10,  # this and the next two as other clients count them for strict schemas
+    schema_depth=10,  # this and the next two: documentation of strict schemas
     schema_properties=5000,
     enum_values=1000,
     stop_sequences=0,  # the request has no such field
@@ -37,7 +37,7 @@ _OLD = {"thinking": False, "freeform_tools": False, "deferred_tools": False}
 _O_SERIES = {"efforts": ("low", "medium", "high"), "freeform_tools": False, "deferred_tools": False}
 
 FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
-    # OpenAI's own models; other servers of this API may refuse a field they do not know
+    # Recorded with OpenAI's own models; other servers of this API may refuse a field they do not know.
     *((f"{name}*", {"cache_key": True}) for name in ("gpt-", "chatgpt-", "o[1-9]", "codex-", "computer-use-")),
     ("*gpt-3.5*", _OLD),
     ("*gpt-4*", _OLD),

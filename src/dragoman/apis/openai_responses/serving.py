@@ -87,7 +87,7 @@ def _head(id: str | None, model: str) -> dict[str, Any]:
 
 
 _UNSTATED: dict[str, Any] = {
-    # What the official clients read of every response, whatever was asked.
+    # What the official clients read of every response, whatever was asked (types of openai 3.49.0).
     "error": None,
     "incomplete_details": None,
     "instructions": None,
@@ -200,7 +200,7 @@ def _usage(reply: conv.Reply) -> dict[str, Any] | None:
         details = {**as_object(rest.get(name)), **{key: count for key, count in counted.items() if count is not None}}
         if details:
             counts[name] = details
-    if own and usage.requests and "tool_usage" not in mine(reply.metadata):  # xAI counts them among the tokens
+    if own and usage.requests and "tool_usage" not in mine(reply.metadata):  # recorded at xAI: among the tokens
         counts["server_side_tool_usage_details"] = {f"{tool}_calls": count for tool, count in usage.requests.items()}
     return {**{name: count for name, count in counts.items() if count is not None}, **without(rest, *counts)}
 
