@@ -23,11 +23,12 @@ import msgspec
 from dragoman.dialects.base import uncaptured
 from dragoman.logs import Found, Originals
 from dragoman.logs.history import find_logs, read_log
-from dragoman.logs.history.known_fields import FOLDER, NO_VERSION, Counted, Evidence, Known, Learner
+from dragoman.logs.history.known_fields import FOLDER, NO_VERSION, Counted, Known
 from dragoman.logs.history.observed import Observed
 from dragoman.logs.history.record_fields import is_name
 from dragoman.registry import FORMATS
 from tests.conformance.conftest import SHARED
+from tests.logs.learner import Evidence, Learner
 from tests.logs.samples import SAMPLES
 
 WILD = SHARED / "traces-wild"
@@ -85,7 +86,9 @@ def learnt() -> dict[str, Known]:
             if found.format == "dragoman":
                 continue
             seen, counted = observed(found)
-            seen.learn_kinds(originals)
+            for kind, sources in seen.kinds(originals, seen.noted).items():
+                notes = sum(seen.noted[source] for source in sources)
+                seen.readings.records[kind] = [len(sources), notes]
             form = "printed" if _PRINTED.search(str(found.path)) else "log"
             if FORMATS[found.format].captured:
                 learners[found.format].learn(form, version_of(seen), counted, seen.readings, evidence)

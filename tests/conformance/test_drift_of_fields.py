@@ -81,13 +81,18 @@ def reworded(word: str) -> Change:
     return lambda value: f"{word}2" if value == word else value
 
 
-def told_after(change: Change, session: Path, folder: Path) -> str:
-    """What `schema check` says of a session in which something was changed everywhere."""
+def put_changed(change: Change, session: Path, folder: Path) -> None:
+    """A session in which something was changed everywhere."""
     shutil.copytree(session / "home", folder)
     for path in (one for one in folder.rglob("*") if one.suffix in (".json", ".jsonl", ".db") or one.name == "CURRENT"):
         before = path.read_bytes()
         if before.strip():
             path.write_bytes(mutated(before, change))
+
+
+def told_after(change: Change, session: Path, folder: Path) -> str:
+    """What `schema check` says of a session in which something was changed everywhere."""
+    put_changed(change, session, folder)
     passed: list[Path] = []
     found = find_logs(str(folder), passed=passed)
     return "\n".join(one.what for one in check_drift(found, passed=passed).drifts)
@@ -173,6 +178,27 @@ def test_every_kind_of_change_is_told_by_name(tmp_path: Path, client: str, which
         if name not in (said := told_after(change, session, tmp_path / kind))
     }
     assert untold == {}
+
+
+KINDS = {
+    *("tool", "parameter", "type", "record kind", "record field"),
+    *("result field", "usage field", "new field", "removed field"),
+}
+"""What may change in a log."""
+
+
+@pytest.mark.parametrize("client", ["claude_code", "codex", "gemini_cli", "opencode"])
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_each_of_36_changes_is_told_by_the_command(tmp_path: Path, client: str, kind: str) -> None:
+    """Nine kinds of change in the logs of four clients: exit code 1, and the name of the field."""
+    session = SHARED / SESSIONS[client][0]
+    every = {one: (name, change) for one, name, change in changes(session, client)}
+    assert every.keys() == KINDS
+    name, change = every[kind]
+    put_changed(change, session, tmp_path / "home")
+    command = [sys.executable, "-m", "dragoman", "schema", "check", str(tmp_path / "home")]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (answer.returncode, name in answer.stdout) == (1, True), (name, answer.stdout, answer.stderr)
 
 
 TEXTS = {"content", "text", "output", "result", "stdout"}

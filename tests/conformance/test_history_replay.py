@@ -23,6 +23,7 @@ from dragoman.logs import FORMATS, read
 from dragoman.model import Failure
 from dragoman.registry import DIALECTS
 from dragoman.tools import DiskWorkspace
+from tests.conformance.conftest import ROOT
 from tests.conformance.replayed_project import FOLDER, make_project
 from tests.conformance.scripted_sessions import TRACES, log_files
 
@@ -107,15 +108,22 @@ class Reason(msgspec.Struct, frozen=True):
     """Whether it happens only on some machines, or now and then."""
 
 
+DECLARED = {
+    name: " ".join(reason.split())
+    for name, reason in re.findall(
+        r"^- \*\*(\w+)\*\*: (.*?)(?=\n- |\Z)", (ROOT / "docs/decisions/replay.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+}
+"""Choices of ours that make results differ, from the page that gives their reasons."""
 OUR_WORDS = "a failure is told in our words, which say more"
 NOT_SAID = "its words do not say what kind of failure it was, or whether a file was there"
 STRICT = "it refuses parameters that another version of it takes"
 TRACE_CUT = "the middle of a long text is cut out of the stored log"
 KEPT = "it keeps a long output in a file of its own and shows a part; ours shows another part"
-BACKGROUND = "it lets a command that takes too long run on; ours ends it, as older versions did"
+BACKGROUND = DECLARED["background"]
 THEIR_FILES = "it reads a file that the client had made for itself"
 NO_GIT = "ours does not list the folder of the version control"
-NOTEBOOK = "ours gives a notebook as the text of its file"
+NOTEBOOK = DECLARED["notebook"]
 PROGRAM = "what a program prints of its calls is the program's to say; the calls are run without it"
 MACHINE = "the machine was another one"
 HIDDEN = "it does not show what a command in the background has said so far"
@@ -159,7 +167,7 @@ REASONS = (
     ),
     Reason("qwen-code", "read_file", "outcome", "done_outcome", "file_outcome", EMPTY),
     Reason("qwen-code", "run_shell_command", "outcome", "Blocked: standalone sleep", "command", "ours lets it wait"),
-    Reason("claude-code", "LS", "entries", "data/long.txt", "data", "ours lists one level, unless a depth is said"),
+    Reason("claude-code", "LS", "entries", "data/long.txt", "data", DECLARED["tree"]),
     Reason("continue,copilot,pi", "List,view,ls", "entries", "'.git'", "'.gitignore'", NO_GIT),
     Reason("codex", "exec", "running,output", "True|k=5", "False|late", PROGRAM),
     Reason("codex", "view_image", "outcome", "done", "image", "the log has no picture"),

@@ -40,7 +40,9 @@ NOT_LOGGED = {
     ("gemini-cli@0.34.0", "tour", "sub1"): "the agent's calls are in no file of this version",
     ("qwen-code@0.1.3", "tour", "sub1"): "this version keeps what was said, and no call",
 }
-"""Threads of which the client kept nothing."""
+"""Threads of which the client kept no call."""
+KEEPS_THE_TASK = ("gemini-cli@0.19.4", "gemini-cli@0.24.0")
+"""Versions that keep what an agent was told, among the user's words."""
 BY_THE_CLIENT = {
     ("claude-code@2.0.76", "tour"): "the client warms its agents up by itself",
     ("qwen-code", "resume"): "the client keeps its memory by itself",
@@ -94,7 +96,8 @@ def test_an_agent_hangs_under_the_very_call_that_spawned_it(client: str, name: s
     found = list(everyone(sessions_of(events_of(client, name))))
     mine = [(parent, child) for parent, child in found if parent is not None and is_of(child, thread, wanted)]
     if (client, name, thread) in NOT_LOGGED:
-        assert mine == []
+        kept = [calls_in(child) for _, child in mine]
+        assert kept == ([[]] if client in KEEPS_THE_TASK else [])
         logged = [called.call.native for _, one in found for called in calls_in(one)]
         assert [tool for tool, arguments in wanted if any(same(tool, arguments, call) for call in logged)] == []
         return
@@ -170,6 +173,20 @@ def test_an_agent_without_a_call_is_one_that_no_call_spawned() -> None:
         "claude-code@2.0.55/tour": 2,
         "qwen-code/resume": 1,
     }
+
+
+@pytest.mark.parametrize("client", KEEPS_THE_TASK)
+def test_the_task_of_an_agent_opens_no_turn_of_the_session_it_stands_in(client: str) -> None:
+    (session,) = sessions_of(events_of(client, "tour"))
+    assert [(turn.opened_by.by, len(turn.steps)) for turn in session.turns if isinstance(turn.opened_by, UserSaid)] == [
+        ("user", 3)
+    ]
+    (agent,) = session.children
+    spawns = [
+        called.call.id for called in calls_in(session) if mark("sub1") in json.dumps(called.call.native.arguments)
+    ]
+    assert len(session.turns) == len(agent.turns) == 1
+    assert agent.parent_call in spawns
 
 
 def test_what_the_table_holds() -> None:

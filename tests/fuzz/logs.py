@@ -155,7 +155,20 @@ def check_file(given: tuple[str, bytes]) -> None:
             return
 
 
+_FOUND = [
+    # a cost with two points
+    (
+        ".aider.chat.history.md",
+        b"# aider chat started at 2026-01-01 00:00:00\n> Tokens: 1 received. Cost: $0.0.7 message\n",
+    ),
+]
+
 TARGETS = [
     Target("logs", draw_log, check_log, examples=[(format, name, [data]) for format, name, data in FILES]),
-    Target("log_files", draw_file, check_file, examples=[(name, data) for _, name, data in [*FILES, *DATABASES]]),
+    Target(
+        "log_files",
+        draw_file,
+        check_file,
+        examples=[*_FOUND, *((name, data) for _, name, data in [*FILES, *DATABASES])],
+    ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dragoman.logs import FORMATS, check_format, numbered, read, recognise, sessions_of
-from dragoman.model import AnyEvent, Event, ToolCalled
+from dragoman.model import AnyEvent, Event, ToolCalled, ToolReturned
 from tests.examples import examples
 from tests.logs.samples import SAMPLES
 
@@ -66,6 +67,12 @@ def test_reading_twice_gives_the_same_ids_and_no_id_twice(format: str, tmp_path:
 
 
 @pytest.mark.parametrize("format", ALL)
+def test_every_result_has_an_outcome(format: str, tmp_path: Path) -> None:
+    for path, _ in written(format, tmp_path):
+        assert [event for event in read(path) if isinstance(event, ToolReturned) and not event.result.outcomes] == []
+
+
+@pytest.mark.parametrize("format", ALL)
 def test_every_event_points_at_bytes_of_its_file(format: str, tmp_path: Path) -> None:
     for path, data in written(format, tmp_path):
         for event in read(path):
@@ -88,6 +95,19 @@ def test_any_bytes_are_read_without_an_exception(format: str, data: st.DataObjec
     events = fed(format, path, damaged, data.draw(st.lists(st.integers(0, 10**6), max_size=4)))
     assert all(isinstance(event, Event) for event in events)
     sessions_of(numbered(events))
+
+
+@pytest.mark.parametrize(
+    "number", [b"1" + b"0" * 400, b"-1", b"1e308", b"true"], ids=["huge", "negative", "1e308", "true"]
+)
+@pytest.mark.parametrize("format", ALL)
+def test_a_number_of_any_size_is_read_without_an_exception(format: str, number: bytes, tmp_path: Path) -> None:
+    """A cost, duration or count that no client means is left out, and costs nothing of what stands beside it."""
+    for path, whole in written(format, tmp_path):
+        changed = re.sub(rb"(?<=[:\[,] )-?\d[\d.]*(?=[,}\]\s])|(?<=[:\[,])-?\d[\d.]*(?=[,}\]])", number, whole)
+        events = fed(format, path, changed, [])
+        assert all(msgspec.json.decode(msgspec.json.encode(event), type=AnyEvent) == event for event in events)
+        sessions_of(numbered(events))
 
 
 @pytest.mark.parametrize("format", ALL)

@@ -25,7 +25,6 @@ from dragoman.model import (
     Media,
     ModelSaid,
     ModelThought,
-    PathsOutcome,
     RunCommand,
     SessionStarted,
     SpawnAgent,
@@ -539,7 +538,7 @@ def test_a_call_of_a_server_that_failed_in_a_task_is_a_failure(tmp_path: Path) -
     }
 
 
-def test_a_listing_of_all_below_a_folder_has_the_paths_as_the_client_gave_them(tmp_path: Path) -> None:
+def test_a_listing_of_all_below_a_folder_is_a_listing_and_not_a_search_for_files(tmp_path: Path) -> None:
     events = task(
         tmp_path,
         said("user", "<task>\nGo.\n</task>"),
@@ -548,5 +547,6 @@ def test_a_listing_of_all_below_a_folder_has_the_paths_as_the_client_gave_them(t
     )
     (called,) = [event.call for event in events if isinstance(event, ToolCalled)]
     (returned,) = [event.result for event in events if isinstance(event, ToolReturned)]
-    assert called.operations == (op.FindFiles("**/*", "src"),)
-    assert returned.outcomes == (PathsOutcome(("a.py", "util/", "util/b.py")),)
+    assert called.operations == (op.ListDirectory("src", prefix=""),)
+    entries = (Entry("a.py"), Entry("util", "directory"), Entry("util/b.py"))
+    assert returned.outcomes == (DirectoryOutcome("src", entries),)

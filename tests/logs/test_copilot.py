@@ -19,6 +19,7 @@ from dragoman.model import (
     ContextCompacted,
     ErrorOccurred,
     Failure,
+    FileOutcome,
     FinishReason,
     HistoryRewound,
     Interrupted,
@@ -275,6 +276,33 @@ def test_a_session_that_is_one_document_tells_what_its_messages_say(tmp_path: Pa
     assert [event.data for event in events if isinstance(event, ClientNoted) and event.name == "timeline"] == [
         {"entries": 1}
     ]
+
+
+def test_results_of_a_document_are_read_in_the_words_of_its_time(tmp_path: Path) -> None:
+    """Such a document names no version; its files have numbered lines and its commands end with a mark."""
+    given = [
+        (
+            "view",
+            {"path": "/p/a"},
+            "1. import os\n2. \n3. os.getcwd()",
+            FileOutcome("/p/a", "import os\n\nos.getcwd()"),
+        ),
+        (
+            "bash",
+            {"command": "false", "description": "Fail"},
+            "out\n<exited with exit code 2>",
+            CommandOutcome(2, output="out"),
+        ),
+    ]
+    messages: list[dict[str, Any]] = []
+    for tool, arguments, text, _ in given:
+        function = {"name": tool, "arguments": json.dumps(arguments)}
+        messages.append({"role": "assistant", "tool_calls": [{"id": tool, "function": function}]})
+        messages.append({"role": "tool", "tool_call_id": tool, "content": text})
+    path = tmp_path / "session_x.json"
+    path.write_text(json.dumps({"sessionId": "x", "chatMessages": messages}))
+    told = {event.call_id: event.result.outcomes for event in read(path) if isinstance(event, ToolReturned)}
+    assert told == {tool: (outcome,) for tool, _, _, outcome in given}
 
 
 def test_results_without_an_id_belong_to_the_call_of_their_tool(tmp_path: Path) -> None:

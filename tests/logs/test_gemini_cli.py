@@ -118,10 +118,30 @@ def test_an_agent_hangs_under_the_call_that_spawned_it(tmp_path: Path) -> None:
 
 
 def test_the_task_of_an_agent_among_the_user_s_words_is_not_the_user_s(tmp_path: Path) -> None:
-    """Up to 0.24.0 an agent's messages stand in the session that spawned it."""
+    """Up to 0.24.0 an agent's task stands in the session that spawned it, before the call (0.19.4, 0.24.0)."""
     task = "Your task is to do the work that follows:\n<objective>\nLook.\n</objective>\nThen report."
-    events = events_of(tmp_path, lines(GEMINI_HEADER, message("m1", "user", "Fix it."), message("m2", "user", task)))
-    assert heard(events) == [("user", "Fix it."), ("agent", task)]
+    spawn = {
+        "id": "c1",
+        "name": "codebase_investigator",
+        "args": {"objective": "Look."},
+        "result": [{"functionResponse": {"id": "c1", "response": {"output": "Seen."}}}],
+        "status": "success",
+    }
+    events = events_of(
+        tmp_path,
+        lines(
+            GEMINI_HEADER,
+            message("m1", "user", "Fix it."),
+            message("m2", "user", task),
+            message("m3", "gemini", "", toolCalls=[spawn]),
+            message("m4", "gemini", "Done."),
+        ),
+    )
+    assert heard(events) == [("user", "Fix it."), ("agent", "Look."), ("model", "Done.")]
+    (session,) = sessions_of(events)
+    assert [(turn.opened_by and turn.opened_by.id, len(turn.steps)) for turn in session.turns] == [("g-1:m1:1", 2)]
+    (agent,) = session.children
+    assert (agent.parent_session, agent.parent_call, len(agent.turns)) == ("g-1", "c1", 1)
 
 
 def test_a_rewind_names_the_last_event_that_still_counts(tmp_path: Path) -> None:

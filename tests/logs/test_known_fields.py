@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.logs.history.known_fields import Counted, Evidence, Form, Learner, Readings, differences
+from dragoman.logs.history.known_fields import Counted, Form, Readings, differences
 from dragoman.logs.history.record_fields import Walk
 from dragoman.model import Source
+
+from .learner import Evidence, Learner
 
 SOURCE = Source("a.jsonl", 0, 1)
 
@@ -109,3 +111,17 @@ def test_two_kinds_of_documents_that_say_no_kind_do_not_excuse_each_other() -> N
     form = learnt(*logs)
     assert told(form, about) == told(form, messages) == []
     assert told(form, {"session": "a", "model": "m"}) == [("missing_field", "record", "status")]
+
+
+def test_fields_of_a_result_are_the_client_s_only_if_the_tool_is() -> None:
+    called = {
+        "type": "assistant",
+        "message": {"content": [{"type": "tool_use", "id": "1", "name": "Bash", "input": {}}]},
+    }
+    returned = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "1"}]}}
+    result = {**returned, "toolUseResult": {"stdout": "x"}}
+    for is_own in (True, False):
+        walk = Walk(lambda tool, is_own=is_own: is_own and tool == "Bash")  # type: ignore[misc]
+        places = [place for record in (called, result) for place, _ in walk.objects(record)]
+        assert any(place.endswith("toolUseResult@Bash") for place in places) is is_own
+        assert any(place.startswith("user") for place in places)

@@ -83,6 +83,18 @@ def test_a_log_with_several_tools_that_no_version_had_is_read_with_doubt(tmp_pat
     assert isinstance(told[-1], CommandOutcome)
 
 
+def test_calls_without_a_result_count_as_they_do_in_the_check_of_the_schema(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(CLAUDE + lines(use(20, "Frobnicate")[0], *use(22, "Bash"), use(24, "Teleport")[0]))
+    assert finding(path, "claude_code") == (
+        "like claude_code, not claude_code: no version of it had Frobnicate, Teleport; "
+        "not all their calls have a result"
+    )
+    report = check_drift(find_logs(str(path)))
+    assert {one.name for one in report.drifts if one.kind == "new_tool"} == {"Frobnicate", "Teleport"}
+    assert list(report.unlike) == [path]
+
+
 def test_a_mark_in_a_name_excuses_no_tool_where_servers_are_named(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(CLAUDE + lines(*use(20, "Frob__nicate"), *use(22, "Tele__port")))

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.logs import Found, Query, read
+from dragoman.logs import Found, Index, Places, Query, read, statistics
 from dragoman.logs.history import find_logs, without_prints
+from dragoman.logs.history.stats import Stats
+from dragoman.model import Unreadable
 from tests.logs.samples import CLAUDE, SAMPLES
 
 PRINTED = b"".join(
@@ -63,6 +65,57 @@ def test_what_was_printed_of_a_log_beside_it_is_not_counted_and_a_print_alone_is
     query = Query(paths=[str(tmp_path)])
     assert [one.path for one in query.files()] == [stored, other]
     query.close()
+
+
+COPIES = {
+    "cut off": lambda data: data[: 2 * len(data) // 3],
+    "cut in its first record": lambda data: data[:100],
+    "with zeros at its end": lambda data: data + bytes(5000),
+    "cut off, with zeros instead": lambda data: data[: len(data) // 2] + bytes(5000),
+    "the same": lambda data: data,
+}
+
+
+@pytest.mark.parametrize("which", COPIES)
+@pytest.mark.parametrize("format", ["claude_code", "codex", "gemini_cli", "continue", "pi", "goose"])
+def test_a_damaged_copy_beside_a_log_is_not_counted(tmp_path: Path, format: str, which: str) -> None:
+    name, data = SAMPLES[format][0]
+    name = Path(name).name
+    alone, both, home = tmp_path / "alone", tmp_path / "both", tmp_path / ".claude/projects/-p"
+    for folder in (alone, both, home):
+        folder.mkdir(parents=True)
+        (folder / name).write_bytes(data)
+        if folder != alone:
+            (folder / f"{Path(name).stem}.old{Path(name).suffix}").write_bytes(COPIES[which](data))
+
+    def counted(query: Query) -> tuple[list[tuple[str, int, int, int | None]], Stats]:
+        rows = [(row.session, row.calls, row.turns, row.tokens) for row in query.sessions()]
+        total = statistics(query)
+        query.close()
+        return rows, total
+
+    once = counted(Query(paths=[str(alone)]))
+    assert counted(Query(paths=[str(both)])) == once
+    if format == "claude_code":
+        index = Index(tmp_path / "index.db")
+        assert counted(Query(index, places=Places(tmp_path))) == once
+
+
+def test_a_session_that_goes_on_in_another_file_and_one_that_began_alike_are_no_copies(tmp_path: Path) -> None:
+    first, *rest = CLAUDE.splitlines(keepends=True)
+    half = len(rest) // 2
+    (tmp_path / "a.jsonl").write_bytes(first + b"".join(rest[:half]))
+    (tmp_path / "b.jsonl").write_bytes(b"".join(rest[half:]))
+    (tmp_path / "c.jsonl").write_bytes(first + b"".join(rest[half:]))
+    assert [one.path.name for one in without_prints(find_logs(str(tmp_path)))] == ["a.jsonl", "b.jsonl", "c.jsonl"]
+
+
+def test_what_cannot_be_read_belongs_to_the_session_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "renamed.jsonl"
+    path.write_bytes(CLAUDE + b'{"type": "user", "mess')
+    events = list(read(path, "claude_code"))
+    assert any(isinstance(event, Unreadable) for event in events)
+    assert {event.session for event in events} == {"s-1"}
 
 
 def test_records_before_the_one_that_names_the_session_belong_to_it(tmp_path: Path) -> None:

@@ -319,9 +319,11 @@ def test_copies_of_a_log_are_counted_once(tmp_path: Path) -> None:
 
 def test_tokens_of_an_older_copy_are_counted_once(tmp_path: Path) -> None:
     (tmp_path / "s-1.jsonl").write_bytes(CLAUDE)
-    (tmp_path / "older.jsonl").write_bytes(b"".join(CLAUDE.splitlines(keepends=True)[:-2]))
+    older = tmp_path / "older" / "s-1.jsonl"  # one beside its log is not read at all
+    older.parent.mkdir()
+    older.write_bytes(b"".join(CLAUDE.splitlines(keepends=True)[:-2]))
     once = statistics(Query(paths=[tmp_path / "s-1.jsonl"])).total.tokens
-    for query in (Query(paths=[tmp_path]), Query(paths=[tmp_path / "s-1.jsonl", tmp_path / "older.jsonl"])):
+    for query in (Query(paths=[tmp_path]), Query(paths=[tmp_path / "s-1.jsonl", older])):
         for tokens_only in (False, True):
             found = statistics(query, tokens_only=tokens_only).total.tokens
             assert found is not None

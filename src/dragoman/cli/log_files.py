@@ -34,11 +34,12 @@ def files_of(
     *,
     piped: bool = True,
     passed: list[Path] | None = None,
+    unfound: dict[str, LogError] | None = None,
 ) -> list[logs.Found]:
     """The log files that were named, or every one on this machine; files that are named are read as `format`.
 
     What is `piped` in is taken as well: `-` is the standard input. With `passed`, files in no known format are added
-    to it and are no error.
+    to it and are no error; with `unfound`, neither is a name for which there is nothing that can be opened.
     """
     places = log_places(console)
     named, folders = places.homes, places.folders
@@ -46,13 +47,16 @@ def files_of(
         return list(history.all_logs(named=named, folders=folders))
     if piped:
         wanted = out_of_pipes(wanted)
-    named_twice = (
-        found
-        for one in wanted
-        for found in history.logs_named(one, named=named, format=format, folders=folders, passed=passed)
-    )
+    named_twice: list[logs.Found] = []
+    for one in wanted:
+        try:
+            named_twice += history.logs_named(one, named=named, format=format, folders=folders, passed=passed)
+        except LogError as error:
+            if unfound is None:
+                raise
+            unfound[one] = error
     # One log may be named by several paths: relative, absolute, through a link.
-    return list({(os.path.realpath(one.path), one.sessions): one for one in reversed([*named_twice])}.values())[::-1]
+    return list({(os.path.realpath(one.path), one.sessions): one for one in reversed(named_twice)}.values())[::-1]
 
 
 def log_places(console: Console) -> Logs:

@@ -432,13 +432,16 @@ def place_of(log: KeptLog, file: KeptFile, root: Path) -> Path:
     return root / hashlib.sha256(os.fsencode(home)).hexdigest()[:12] / inside
 
 
+def is_anything_kept() -> bool:
+    """Whether there is an archive."""
+    return default_path().is_file()
+
+
 def gone_logs(there: Iterable[str]) -> Iterator[tuple[Path, KeptLog]]:
     """Logs that were kept and are not `there` any more, each with a copy that can be read.
 
     A log is still there if it was moved: clients give logs long names of their own.
     """
-    if not default_path().is_file():
-        return
     known = set(there)
     moved = {name for path in known if len(name := os.path.basename(path)) >= _OWN_NAME}
     try:

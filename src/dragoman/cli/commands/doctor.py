@@ -79,15 +79,19 @@ def check(context: click.Context, /, *, file: Path, format: str | None, as_json:
 def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | None, as_json: bool) -> ExitCode:
     """Check logs: for each file its format, version, records read, unreadable and unknown ones, unrecognised tools.
 
-    A file in no known format is named with what it looks like, and the others are checked all the same. Exits with 1
-    when something was unreadable, unknown or unrecognised, when a file that was named is in no known format, or when
-    there is nothing else. With --raw the bytes come too, in base64 where they are no UTF-8.
+    A file in no known format is named with what it looks like, one that cannot be opened with the reason, and the
+    others are checked all the same. Exits with 1 when something was unreadable, unknown or unrecognised, when a file
+    that was named is in no known format, or when there is nothing else. With --raw the bytes come too, in base64 where
+    they are no UTF-8.
     """
     rows: list[dict[str, Any]] = []
     passed: list[Path] = []
+    unfound: dict[str, LogError] = {}
     read: set[str] = set()
     """Every file of a log: a client may keep one in many."""
-    files = files_of(console, wanted, format, passed=passed)
+    files = files_of(console, wanted, format, passed=passed, unfound=unfound)
+    if unfound and not files and not passed:
+        raise next(iter(unfound.values()))
     with console.progress("checking", len(files)) as advance, logs.Originals() as originals:
         for found in files:
             rows.append(_checked(found, originals if raw else None, read))
@@ -99,8 +103,9 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
         for path in passed
         if str(path) not in read
     ]
+    unopened = [{"file": name, "format": None, "error": str(error)} for name, error in unfound.items()]
     if as_json:
-        console.json([*rows, *unread])
+        console.json([*rows, *unread, *unopened])
     else:
         for row in sick:
             console.line(f"{row['file']}  ({row['format']} {row['version'] or ''})", "strong")
@@ -120,6 +125,9 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
         for row in unread:
             console.line(f"{row['file']}  (passed over)", "strong")
             console.line(f"  in no known format: {row['looks_like']}")
+        for row in unopened:
+            console.line(f"{row['file']}  (passed over)", "strong")
+            console.line(f"  {row['error']}", "bad")
         for name in sorted({row["format"] for row in rows}):
             if FORMATS[name].lacks:
                 console.note(f"{name}: {FORMATS[name].lacks}")
@@ -127,11 +135,11 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
         records = sum(row["records"] for row in rows)
         console.line(
             f"{len(rows)} files, {records} records, {events} events; {len(sick)} files with something to look at"
-            + (f"; {len(unread)} passed over" if unread else "")
+            + (f"; {len(unread) + len(unopened)} passed over" if unread or unopened else "")
         )
     was_named = {str(Path(one)) for one in wanted}
     is_missed = any(row["file"] in was_named for row in unread) or (unread and not rows)
-    return ExitCode.NO if sick or is_missed else ExitCode.OK
+    return ExitCode.NO if sick or is_missed or unopened else ExitCode.OK
 
 
 def _show_raw(console: Console, raw: Any) -> None:

@@ -22,7 +22,7 @@ import msgspec
 
 from dragoman.config.files import home_folder
 from dragoman.errors import LogError
-from dragoman.model import AnyEvent, Source, Unreadable
+from dragoman.model import AnyEvent, Source
 from dragoman.model.json_text import converted
 
 from .compressed import open_log
@@ -148,21 +148,31 @@ class LogFormat(abc.ABC):
         """The same, each with what the system says of it; a format has `below`, or lists its files itself."""
         if self.below is None and type(self).files is LogFormat.files:
             return
-        listed: Iterable[Any] = (
-            self.files(home)
-            if self.below is None
-            else (entry for entry in entries_below(home, self.below) if self.keeps(entry.path))
+        listed: Iterable[Path | os.DirEntry[str]] = (
+            self.files(home) if self.below is None else entries_below(home, self.below)
         )
         for one in listed:
+            path = one if isinstance(one, Path) else one.path
+            if isinstance(path, str) and not self.keeps(path):
+                continue
             try:
                 status = one.stat()
             except (OSError, ValueError):
                 status = None
-            yield (one if isinstance(one, Path) else one.path), status
+            yield path, status
 
     def whole(self, path: Path) -> Path:
         """The file that is read for this one: itself, unless a client keeps a session in many files."""
         return path
+
+    members: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The same by names alone, for places where opening each file takes long: what the name of a file fits that is
+    read with another (a regular expression), and the name of that one, in which a `*` stands for any folder."""
+
+    def related(self, path: Path) -> Iterable[Path]:
+        """Files of other sessions that the reader of this one looks at; `*` fits any name. A place that fetches them
+        asks again, until it has all: one that was fetched may name more."""
+        return ()
 
     def beside(self, path: Path) -> Iterable[Path]:
         """Other files that are read together with this one: when they change, it has changed."""
@@ -276,9 +286,8 @@ class EitherReader(LogReader):
 
 
 class LinesReader(LogReader):
-    """Reads a file of JSON lines. A format writes `record`, which gives the events of one line's value.
-
-    One whose files are very long writes `add_record` as well, which is the same without a generator for each line.
+    """Reads a file of JSON lines. A format writes `record`, which gives the events of one line's value, or, where its
+    files are long, `add_record`: the same without a generator for each line.
 
     A last line without its end is read at the close: a client may be writing it at this moment. A line that is longer
     than `longest_line` is `Unreadable`, and memory does not grow with it.
@@ -295,10 +304,12 @@ class LinesReader(LogReader):
         self._offset = 0
         self._rest: list[bytes] = []
         self._rest_length = 0
+        self._told_of: tuple[str | None, str] = None, "main"
+        """The session and the stream of the last event before this piece of the file."""
 
-    @abc.abstractmethod
     def record(self, value: Any, source: Source) -> Iterable[AnyEvent]:
         """The events of one record."""
+        raise NotImplementedError(f"{type(self).__name__} has neither record nor add_record")
 
     def add_record(self, value: Any, source: Source, events: list[AnyEvent]) -> None:
         """Adds the events of one record; where a part of it cannot be read, those before it stay."""
@@ -333,9 +344,11 @@ class LinesReader(LogReader):
                 try:
                     add(value, source, events)
                 except _UNEXPECTED as error:
-                    events.append(self._strange(source, error))
+                    self._strange(source, error, events)
             start = end + 1
         self._offset = begin + start
+        if events:
+            self._told_of = events[-1].session, events[-1].stream
         if start < len(data):
             self._keep(data[start:])
         return events
@@ -360,7 +373,7 @@ class LinesReader(LogReader):
     def _read_rest(self, source: Source, events: list[AnyEvent]) -> None:
         if self._rest_length > self.longest_line:
             reason = f"the record has more than {self.longest_line >> 20} MiB"
-            events.append(self.normaliser.unreadable(source, reason))
+            self._unreadable(source, reason, events)
         else:
             self._read(b"".join(self._rest), source, events)
         self._rest.clear()
@@ -389,7 +402,7 @@ class LinesReader(LogReader):
         try:
             self.add_record(value, source, events)
         except _UNEXPECTED as error:
-            events.append(self._strange(source, error))
+            self._strange(source, error, events)
 
     def _read_joined(self, line: bytes, source: Source, reason: str, events: list[AnyEvent]) -> None:
         """Records between which no end of a line was written, as far as they are whole; what is left is unreadable."""
@@ -402,11 +415,15 @@ class LinesReader(LogReader):
             start += length
         if start < len(line):
             rest = Source(source.file, source.offset + start, source.length - start)
-            events.append(self.normaliser.unreadable(rest, reason))
+            self._unreadable(rest, reason, events)
 
-    def _strange(self, source: Source, error: Exception) -> Unreadable:
+    def _strange(self, source: Source, error: Exception, events: list[AnyEvent]) -> None:
         """A record of a known kind in a shape nobody has seen: kept, counted, and it costs nothing else."""
-        return self.normaliser.unreadable(source, f"{type(error).__name__}: {error}")
+        self._unreadable(source, f"{type(error).__name__}: {error}", events)
+
+    def _unreadable(self, source: Source, reason: str, events: list[AnyEvent]) -> None:
+        told_of = (events[-1].session, events[-1].stream) if events else self._told_of
+        events.append(self.normaliser.unreadable(source, reason, *told_of))
 
 
 def is_of_lines(reader: LogReader) -> bool:

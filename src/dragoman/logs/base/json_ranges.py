@@ -86,7 +86,7 @@ class DocumentReader(LinesReader):
         for start, end in sorted([*pieces.elements, *((start, end) for start, end, _ in pieces.bad)]):
             source = Source(self.path, begin + start, end - start)
             if start in bad:
-                events.append(self.normaliser.unreadable(source, bad[start][1]))
+                self._unreadable(source, bad[start][1], events)
             else:
                 self._read(data[start:end], source, events)
         events += self.end()
@@ -94,7 +94,7 @@ class DocumentReader(LinesReader):
             events.append(self.document_ended(Source(self.path, begin + pieces.tail, pieces.end - pieces.tail)))
         if data[pieces.end :].strip():
             source = Source(self.path, begin + pieces.end, len(data) - pieces.end)
-            events.append(self.normaliser.unreadable(source, pieces.problem or "there is more after the document"))
+            self._unreadable(source, pieces.problem or "there is more after the document", events)
         return events
 
 

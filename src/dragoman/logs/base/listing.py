@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from glob import iglob
 from pathlib import Path
 
@@ -30,37 +31,38 @@ def files_below(folder: Path, pattern: str) -> list[Path]:
 
 def entries_below(folder: Path | str, pattern: str) -> Iterator[os.DirEntry[str]]:
     """The same a folder at a time, as entries that know their status."""
-    endings = _packed(pattern)
+    endings, fits = _packed(pattern), re.compile(translate(pattern)).match
     waiting: list[str | os.DirEntry[str]] = [str(folder)]
     while waiting:
         last = waiting.pop()
         if not isinstance(last, str):
-            if not last.is_dir(follow_symlinks=False):
-                yield last
-                continue
-            last = last.path
+            yield last
+            continue
+        found: list[tuple[str, str | os.DirEntry[str]]] = []
+        """By their names: folders as paths, files as entries."""
+        are_packed = False
         try:
             with os.scandir(last) as entries:
-                found = [
-                    entry
-                    for entry in entries
-                    if _is_folder(entry) or (fnmatchcase(_plain(entry.name, endings), pattern) and not entry.is_dir())
-                ]
+                for entry in entries:
+                    name = entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        found.append((name, entry.path))
+                    elif fits(name) and not entry.is_dir():
+                        found.append((name, entry))
+                    elif name.endswith(endings) and fits(_plain(name, endings)) and not entry.is_dir():
+                        found.append((name, entry))
+                        are_packed = True
         except OSError:
             continue
-        if endings and any(entry.name.endswith(endings) for entry in found):
-            known = {entry.name for entry in found}
-            found = [one for one in found if (name := _plain(one.name, endings)) == one.name or name not in known]
+        if are_packed:
+            known = {name for name, _ in found}
+            found = [one for one in found if (name := _plain(one[0], endings)) == one[0] or name not in known]
         # The order of paths: by their parts, a folder's files where the folder is.
         found.sort(key=_name, reverse=True)
-        waiting += found
+        waiting += [one for _, one in found]
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False)
-
-
-_name = operator.attrgetter("name")
+_name = operator.itemgetter(0)
 
 
 def _packed(pattern: str) -> tuple[str, ...]:

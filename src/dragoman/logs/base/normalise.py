@@ -190,9 +190,12 @@ class Normaliser:
         self.calls[call.id] = call
         self.readings.pop(call.id, None)
 
-    def unreadable(self, source: ev.Source, reason: str) -> ev.Unreadable:
-        """Bytes that are no record."""
-        return ev.Unreadable(id=f"{self._file}:@{source.offset}:0", client=self.client, reason=reason, source=source)
+    def unreadable(
+        self, source: ev.Source, reason: str, session: str | None = None, stream: str = "main"
+    ) -> ev.Unreadable:
+        """Bytes that are no record; in a file of lines they belong to the session that was told of before them."""
+        id = f"{self._file}:@{source.offset}:0"
+        return ev.Unreadable(id=id, session=session, stream=stream, client=self.client, reason=reason, source=source)
 
     def or_noted(
         self, events: Iterable[ev.AnyEvent], place: Standing, name: str | None
@@ -239,6 +242,12 @@ class ToolsMet(msgspec.Struct):
             elif kind is not op.CallMcpTool and kind is not op.CallFunction:
                 self.known.add(call.native.name)
 
+    def unanswered(self, call: Call, client: str) -> None:
+        """A call to which the log has no result, where that says something of its tool (`tells_without_result`)."""
+        is_strange = any(isinstance(one, op.Unrecognised) for one in call.operations[:1])
+        if is_strange and not is_perhaps_of_a_server(client, call.native.name):
+            self.strange.add(call.native.name)
+
     @property
     def are_of_another(self) -> bool:
         """Whether they are those of another program."""
@@ -250,6 +259,13 @@ def is_perhaps_of_a_server(client: str, name: str) -> bool:
     """Whether a tool that nobody knows is named as those of servers are, in logs that do not name their servers."""
     mark = FORMATS[client].unnamed_server
     return mark is not None and mark in name.strip(mark)
+
+
+def tells_without_result(client: str, *, has_results: bool) -> bool:
+    """Whether a call without a result tells of its tool: where a log has none at all, or where its client answers
+    calls of tools that it does not know."""
+    format = FORMATS[client]
+    return not has_results or (format.answers_unknown and format.captured)
 
 
 @cache

@@ -12,6 +12,7 @@ from dragoman.registry import FORMATS
 
 from .compressed import open_log, plain_name
 from .format import LogFormat, Sample, sample_of
+from .openings import format_by_opening
 
 _PIECE = 1 << 17
 
@@ -22,7 +23,9 @@ class UnknownFormat(LogError):
 
 def recognise(path: Path | str) -> tuple[LogFormat, float]:
     """The format with the highest confidence for a file, and that confidence."""
-    return recognise_sample(sample_of(Path(path)))
+    # A format of a plugin may be surer than ours of a file that begins as ours do.
+    opened = format_by_opening(path) if len(FORMATS) == len(FORMATS.built_in) else None
+    return (FORMATS[opened[0]], opened[1]) if opened is not None else recognise_sample(sample_of(Path(path)))
 
 
 def recognise_sample(sample: Sample) -> tuple[LogFormat, float]:

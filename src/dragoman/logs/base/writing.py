@@ -109,7 +109,7 @@ class SessionWriter(abc.ABC):
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
         """The file that holds these messages of the API."""
 
-    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+    def more_files(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
         """Other files of the session, by their places below the client's home; put in place after the first."""
         return {}
 

@@ -26,7 +26,7 @@ _DIVIDER: Final = re.compile(r"={5,9}\s*")
 _REPLACE: Final = re.compile(r">{5,9} REPLACE\s*")
 _FENCE: Final = re.compile(r"(`{3,})\w*\s*")
 _MODEL: Final = re.compile(r"(?:Main model|Model): (\S+) with (\S+) edit format")
-_TOKENS: Final = re.compile(r"Tokens: (.*? received)\.(?: Cost: \$([\d.]+) message)?")
+_TOKENS: Final = re.compile(r"Tokens: (.*? received)\.(?: Cost: \$(\d{1,15}(?:\.\d+)?) message)?")
 _COUNT: Final = re.compile(r"([\d.,]+)(k|M)? (sent|cache write|cache hit|received)")
 _APPLIED: Final = re.compile(r"Applied edit to (.+)")
 _FAILED: Final = re.compile(r"## \w+: This SEARCH block failed to exactly match lines in (.+)")
@@ -128,7 +128,7 @@ class _Reader(WholeFileReader):
             self._model, self._whole_files = model[1], model[2] == "whole"
             yield self.normaliser.event(ev.ModelChanged, place, model=model[1], settings={"edit_format": model[2]})
         elif tokens is not None:
-            cost = float(tokens[2]) if tokens[2] and float(tokens[2]) > 0 else None
+            cost = float(tokens[2] or 0) or None
             yield self.normaliser.event(ev.TokensUsed, place, usage=_usage(tokens[1]), model=self._model, cost=cost)
         elif text.startswith("Aider v"):
             self._version = text.removeprefix("Aider v").strip()
@@ -282,7 +282,7 @@ def _parts(data: bytes) -> Iterator[tuple[str, str, int, int]]:
         if now == "program":
             words = line if open_note else line.removeprefix(">").removeprefix(" ")
             held.append(words.removesuffix("  "))
-            # A note of several lines is quoted on its first line alone.
+            # A note of several lines is quoted on its first line alone (0.86.2).
             open_note = not line.endswith("  ")
         else:
             held.append(line.removeprefix("#### ").rstrip() if now == "user" else line)

@@ -46,7 +46,7 @@ class Amp(LogFormat):
             yield Path(given) / "threads"
         data = places.environment.get("XDG_DATA_HOME")
         yield (Path(data) if data else places.home / ".local" / "share") / "amp" / "threads"
-        for editor in _EDITORS:  # until threads were kept in one place
+        for editor in _EDITORS:  # until threads were kept in one place (public source)
             yield places.home / ".config" / editor / "User" / "globalStorage" / "sourcegraph.amp" / "threads3"
 
     def files(self, home: Path) -> Iterator[Path]:

@@ -30,7 +30,7 @@ from dragoman.model import (
     operations as op,
     outcomes as out,
 )
-from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
+from dragoman.model.json_values import as_integer, as_number, as_object, as_objects, as_text
 from dragoman.registry import DIALECTS, FORMATS
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Atif(LogFormat):
 
 @cache
 def _nobodys() -> Dialect:
-    """The vocabulary of an agent nobody knows: it has no words."""
+    """The vocabulary of an unknown agent: it has no tools."""
     from dragoman.dialects import Dialect
 
     return Dialect("unknown", ())
@@ -283,8 +283,7 @@ class _Reader(MessagesReader):
                 yield self.normaliser.event(ev.UserSaid, place, text=text, media=media, by="client")
                 continue
             extra = as_object(result.get("extra"))
-            duration = extra.get("duration_sec")
-            seconds = float(duration) if isinstance(duration, int | float) else None
+            seconds = as_number(extra.get("duration_sec"))
             native = NativeResult(id, (text, *media) if media else text)
             returned = self.normaliser.returned(place, native, seconds)
             told = _typed(extra.get("outcomes"), out.AnyOutcome)
@@ -309,7 +308,7 @@ def _doubted(outcome: Outcome, text: str) -> Outcome:
 
 
 def _typed(value: Any, kind: Any) -> tuple[Any, ...] | None:
-    """Values of ours as an export of ours wrote them; anything else is nobody's."""
+    """Our own values as our export wrote them; anything else is left out."""
     if not isinstance(value, list) or not value:
         return None
     try:
@@ -350,8 +349,7 @@ def _usage(metrics: dict[str, Any]) -> Usage:
 
 
 def _cost(metrics: dict[str, Any]) -> float | None:
-    cost = metrics.get("cost_usd", metrics.get("total_cost_usd"))
-    return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    return as_number(metrics.get("cost_usd", metrics.get("total_cost_usd")))
 
 
 FORMAT = Atif()

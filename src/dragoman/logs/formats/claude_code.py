@@ -1,4 +1,4 @@
-"""Claude Code's sessions: `<session>.jsonl`, a tree of records, with sub-agents in files of their own or inline.
+"""Claude Code's sessions (1.0.27 … 2.1.325): `<session>.jsonl`, a tree of records; sub-agents in files or inline.
 
 One model message is several lines, a block each, with the same `message.id` and the same usage on every one; so a
 message's tokens and end are told once, when the next message or turn begins or the file ends.
@@ -132,16 +132,16 @@ _SUMMARISED = "compact_boundary"
 _COMPACTED = (_SUMMARISED, "microcompact_boundary")
 _LOCAL_COMMAND = ("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")
 _OF_THE_CLIENT = ("<bash-stdout>", "<bash-stderr>", "<task-notification>")
-"""How words begin that the client says in the user's name, where the record does not tell that it does."""
+"""How words begin that the client says in the user's name, where no flag of the record says so (1.0.56 to 2.1.325)."""
 _NOTIFIED = re.compile(r"<task-notification>(.*?)</task-notification>", re.DOTALL)
 _ENDED = {"completed": "completed", "failed": "failed", "killed": "cancelled", "stopped": "cancelled"}
 """How the log reports that an agent in the background has stopped."""
 _OF_AGENTS = ("<teammate-message", "<agent-message", "<cross-session-message")
-"""How words begin that another agent says, a report or a message of its."""
+"""How words begin that another agent says, a report or a message of its (the first: sessions of teams, 2.1.34)."""
 _BY_OTHERS = {"human": "user", "channel": "user", "coordinator": "agent", "peer": "agent", "observer": "agent"}
-"""Who is meant by the origin of what was said; any other is a part of the client."""
+"""Who is meant by `origin.kind` (2.1.123 to 2.1.325); any other is a part of the client."""
 _CARRIED = frozenset(_BY_OTHERS) - {"human"}
-"""Origins of words that the client only hands on, though it marks them as its own: other sessions, a user's chat."""
+"""Origins of words that the client (2.1.325) hands on and marks as its own: other sessions, a user's chat."""
 
 
 class ClaudeCode(LogFormat):
@@ -155,9 +155,9 @@ class ClaudeCode(LogFormat):
         records = [record for record in sample.records if isinstance(record, dict)]
         told = [record for record in records if record.get("type") in ("user", "assistant") and "message" in record]
         if any("parts" in as_object(record.get("message")) for record in told):
-            return 0.0  # Qwen Code and others keep the same envelope around Gemini's parts
+            return 0.0  # Qwen Code (0.5.2 to 0.24.4) keeps the same envelope around Gemini's parts
         if any("qwen_code_version" in record for record in records):
-            return 0.0  # Qwen Code prints the same records, with other tools
+            return 0.0  # Qwen Code (0.5.2 to 0.24.4) prints the same records, with other tools
         strong = [record for record in told if "uuid" in record and "sessionId" in record and "isSidechain" in record]
         if strong:
             return 0.95
@@ -257,11 +257,6 @@ class _Reader(LinesReader):
         self._client_noted = self.normaliser.maker(ev.ClientNoted, "name")
         self._tokens_used = self.normaliser.maker(ev.TokensUsed, "usage", "model", key=NAME)
 
-    def record(self, value: Any, source: ev.Source) -> list[ev.AnyEvent]:
-        events: list[ev.AnyEvent] = []
-        self.add_record(value, source, events)
-        return events
-
     def add_record(self, value: Any, source: ev.Source, events: list[ev.AnyEvent]) -> None:
         if type(value) is not Record:
             if isinstance(value, dict):
@@ -274,7 +269,7 @@ class _Reader(LinesReader):
         if self._early and value.session is not None:
             self._tell_early(value.session, events)
         if kind == "assistant" and message is not None:
-            # A result may come between two lines of one message, so only another message ends it.
+            # A result may come between two lines of one message (2.1.36 to 2.1.325), so only another message ends it.
             if message.id != self._open:
                 self._turn_to(message.id, value.stream, events)
             if value.session != self._told:
@@ -460,7 +455,7 @@ class _Reader(LinesReader):
             ev.ErrorOccurred,
             value,
             message=text or str(value.error or "an error of the API"),
-            status=status if isinstance(status, int) else None,
+            status=as_integer(status),
             code=as_text(value.error),
         )
 
@@ -493,7 +488,7 @@ class _Reader(LinesReader):
         if id is None or last is None or (message := last.message) is None:
             return
         self._open = self._last = None
-        if id in self._counted:  # a continued session may repeat the messages before it
+        if id in self._counted:  # a continued session may repeat the messages before it (1.0.27)
             return
         self._counted.add(id)
         last.uuid, last.number = id, 0  # where its last line stood, whose own events are all told
@@ -524,7 +519,7 @@ class _Reader(LinesReader):
         texts: list[str] = []
         media: list[Media] = []
         if len(content) > 1 and sum(block.type == "tool_result" for block in content) > 1:
-            value.tool_use_result = UNSET  # one record for several results: it does not say whose it is
+            value.tool_use_result = UNSET  # of several results (no session shows it): it does not say whose it is
         for block in content:
             kind = block.type
             if kind == "tool_result":
@@ -556,7 +551,7 @@ class _Reader(LinesReader):
         if text.startswith(_INTERRUPTED):
             events.append(self.normaliser.event(ev.Interrupted, value, text=text))
             return
-        # Text may quote a command, as summaries do; only a text that begins like one is a command.
+        # Text may quote a command, as summaries do (1.0.98 to 2.1.37); only one that begins so is a command.
         command = _COMMAND.search(text) if text.lstrip().startswith("<command-") else None
         if command is not None:
             self._turn_to(None, value.stream, events)
@@ -640,7 +635,7 @@ class _Reader(LinesReader):
             prompt = as_text(given.get("prompt"))
             self._started_by[str(agent)] = id
             events.append(self.normaliser.event(ev.AgentStarted, value, agent=agent, call_id=id, prompt=prompt))
-            if given.get("status") == "completed":  # one that goes on beside has only begun
+            if given.get("status") == "completed":  # `async_launched` (2.1.2 to 2.1.325) has only begun
                 events.append(self.normaliser.event(ev.AgentEnded, value, agent=agent, call_id=id, status="completed"))
 
     def _spawned_below(self, value: Record, id: str, events: list[ev.AnyEvent]) -> None:

@@ -1,4 +1,4 @@
-"""Cline's sessions: `<session>.messages.json`, one document of messages, and `<session>.json`, what is known of it.
+"""Cline's sessions (3.0.57 … 3.0.65): `<session>.messages.json`, the messages, and `<session>.json`, its facts.
 
 A sub-agent's messages are a document of its own, which names its parent's session but not the call that spawned it;
 its first words are that call's task. A document is rewritten as a whole, so events are told when all of it is there.
@@ -22,7 +22,7 @@ from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.calls import Content
 from dragoman.model.json_text import read_json
-from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_positive, as_text
 
 from .parts.cline_stream import StreamReader, is_printed
 from .parts.cline_task import (
@@ -359,9 +359,8 @@ def _usage(metrics: dict[str, Any]) -> Usage:
 
 
 def _cost(metrics: dict[str, Any]) -> float | None:
-    """What the client reckons; 0 is what it writes for a model whose price it does not know."""
-    cost = metrics.get("cost")
-    return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < 1e15 else None
+    """The client's own estimate; 0 for a model whose price it does not know."""
+    return as_positive(metrics.get("cost"))
 
 
 def _media(block: dict[str, Any]) -> Media | None:

@@ -1,4 +1,4 @@
-"""Codex's sessions: `rollout-….jsonl`, the wire's own items in an envelope, with events of the client between them.
+"""Codex's sessions (0.20 … 0.166): `rollout-….jsonl`, the wire's items in an envelope, and events of the client.
 
 The client tells many things twice: as an item of the wire and as an event. The item counts; the event says what the
 item does not (exit codes, what changed), and is given to the dialect beside the result. Tokens are cumulative counters,
@@ -20,7 +20,7 @@ from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, conversation as conv, events as ev
 from dragoman.model.json_text import read_json
-from dragoman.model.json_values import as_object, as_objects, as_text
+from dragoman.model.json_values import as_integer, as_number, as_object, as_objects, as_text
 from dragoman.registry import APIS
 
 from .parts.codex_stream import KINDS as _PRINTED, Printed, is_early, is_printed, usage_of
@@ -53,7 +53,7 @@ _BY_CLIENT = (
     "Warning: The maximum number of unified exec processes",
     "[omitted]",
 )
-"""How texts begin that the client says in the user's name."""
+"""How texts begin that the client says in the user's name (0.44 to 0.166)."""
 _NOTED_ITEMS = frozenset(
     {"ghost_snapshot", "additional_tools", "compaction", "compaction_summary", "context_compaction"}
 )
@@ -146,50 +146,65 @@ class _Reader(LinesReader):
         """The event before each thing the user said that still counts."""
         self._last: str | None = None
         self._printed = Printed()
+        self._read_parts = APIS["openai_responses"].read_parts
+        self._noted = self.normaliser.maker(ev.ClientNoted, "name")
+        self._noted_with = self.normaliser.maker(ev.ClientNoted, "name", "data")
+        self._model_said = self.normaliser.maker(ev.ModelSaid, "text", "model")
+        self._model_thought = self.normaliser.maker(ev.ModelThought, "text", "model", "hidden")
+        self._tokens_used = self.normaliser.maker(ev.TokensUsed, "usage", "model")
 
-    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
+    def add_record(self, value: Any, source: ev.Source, events: list[ev.AnyEvent]) -> None:
         if not isinstance(value, dict):
-            yield self.normaliser.unreadable(source, "a record is a JSON object")
+            events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
             return
-        for event in self._told(value, source):
-            self._last = event.id
-            yield event
+        before = len(events)
+        try:
+            self._tell(value, source, events)
+        finally:
+            if len(events) > before:
+                self._last = events[-1].id
 
-    def _told(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
+    def _tell(self, value: dict[str, Any], source: ev.Source, events: list[ev.AnyEvent]) -> None:
         kind, payload = value.get("type"), value.get("payload")
         place = self._place(value, source)
         if not isinstance(payload, dict):
-            yield from self._bare(value, place)
+            self._bare(value, place, events)
         elif kind == "session_meta":
-            yield self._meta(payload, place)
+            events.append(self._meta(payload, place))
         elif kind == "response_item":
-            yield from self._item(payload, place)
+            self._item(payload, place, events)
         elif kind == "event_msg":
-            yield from self._event(payload, place)
+            self._event(payload, place, events)
         elif kind == "compacted":
-            yield self.normaliser.event(ev.ContextCompacted, place, summary=as_text(payload.get("message")) or None)
+            events.append(
+                self.normaliser.event(ev.ContextCompacted, place, summary=as_text(payload.get("message")) or None)
+            )
         elif kind == "token_usage_record":
             place.provider_id = as_text(payload.get("response_id"))
-            yield from self._tokens(payload.get("thread_token_usage"), payload.get("usage"), place, kind)
+            self._tokens(payload.get("thread_token_usage"), payload.get("usage"), place, kind, events)
         elif kind == "turn_context":
-            yield from self._context(payload, place)
+            self._context(payload, place, events)
         elif kind == "inter_agent_communication":
-            yield from self._settled()
-            yield self.normaliser.event(ev.UserSaid, place, text=as_text(payload.get("content")) or "", by="agent")
+            self._settled(events)
+            events.append(
+                self.normaliser.event(ev.UserSaid, place, text=as_text(payload.get("content")) or "", by="agent")
+            )
         elif isinstance(kind, str) and kind in _NOTES:
-            yield self.normaliser.event(ev.ClientNoted, place, name=kind)
+            events.append(self._noted(place, kind))
         else:
-            yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
+            events.append(self.normaliser.unknown(place, kind if isinstance(kind, str) else None))
 
-    def end(self) -> Iterator[ev.AnyEvent]:
-        yield from self._settled()
+    def end(self) -> list[ev.AnyEvent]:
+        events: list[ev.AnyEvent] = []
+        self._settled(events)
         for place, who, text in self._unmatched:
             if text not in self._said:
                 if who == "user":
-                    yield self.normaliser.event(ev.UserSaid, place, text=text)
+                    events.append(self.normaliser.event(ev.UserSaid, place, text=text))
                 else:
-                    yield self.normaliser.event(ev.ModelSaid, place, text=text, model=self._model)
+                    events.append(self._model_said(place, text, self._model))
         self._unmatched.clear()
+        return events
 
     def _place(self, value: dict[str, Any], source: ev.Source) -> Place:
         return Place(
@@ -202,34 +217,34 @@ class _Reader(LinesReader):
 
     # ── the session ────────────────────────────────────────────────────────
 
-    def _bare(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+    def _bare(self, value: dict[str, Any], place: Place, events: list[ev.AnyEvent]) -> None:
         """A record without an envelope: as they were before 0.34, of a document, or as they are printed."""
         kind = value.get("type")
         if kind in _PRINTED:
             if kind == "thread.started":
                 self._session = place.session = as_text(value.get("thread_id"))
-            yield from self._printed.events_of(value, place, self.normaliser)
+            events += self._printed.events_of(value, place, self.normaliser)
             return
         if kind is None and isinstance(value.get("role"), str):
-            yield from self._chat(value, place)
+            self._chat(value, place, events)
             return
         if kind is None and is_early(value):
-            yield from self._printed.told_early(value, place, self.normaliser)
+            events += self._printed.told_early(value, place, self.normaliser)
             return
         if kind is None and isinstance(value.get("session"), dict):
             value = value["session"]
             place.time = moment(value.get("timestamp"))
         if kind is None and "instructions" in value and isinstance(value.get("id"), str):
-            yield self._meta(value, place)
+            events.append(self._meta(value, place))
         elif value.get("record_type") == "state":
-            yield self.normaliser.event(ev.ClientNoted, place, name="state")
+            events.append(self._noted(place, "state"))
             if self._has_called:  # before 0.34 only these records show where a reply ended (0.20)
                 self._has_called = False
-                yield self.normaliser.event(ev.ModelFinished, place, finish=conv.FinishReason.CALLS)
+                events.append(self.normaliser.event(ev.ModelFinished, place, finish=conv.FinishReason.CALLS))
         elif kind in _BARE or isinstance(kind, str):
-            yield from self._item(value, place)
+            self._item(value, place, events)
         else:
-            yield self.normaliser.unknown(place, None)
+            events.append(self.normaliser.unknown(place, None))
 
     def _meta(self, payload: dict[str, Any], place: Place) -> ev.AnyEvent:
         id = as_text(payload.get("id"))
@@ -256,128 +271,130 @@ class _Reader(LinesReader):
             metadata=metadata,
         )
 
-    def _context(self, payload: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
-        yield from self._settled()
+    def _context(self, payload: dict[str, Any], place: Place, events: list[ev.AnyEvent]) -> None:
+        self._settled(events)
         model, effort = as_text(payload.get("model")) or self._model, as_text(payload.get("effort"))
         if (model, effort) != (self._model, self._effort):
             self._model, self._effort = model, effort
             settings = {} if effort is None else {"effort": effort}
-            yield self.normaliser.event(ev.ModelChanged, place, model=model, settings=settings)
+            events.append(self.normaliser.event(ev.ModelChanged, place, model=model, settings=settings))
         else:
-            yield self.normaliser.event(ev.ClientNoted, place, name="turn_context")
+            events.append(self._noted(place, "turn_context"))
 
     # ── items of the wire ──────────────────────────────────────────────────
 
-    def _item(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+    def _item(self, item: dict[str, Any], place: Place, events: list[ev.AnyEvent]) -> None:
         kind = item.get("type")
         place.provider_id = as_text(item.get("id"))
         if kind in ("message", None):  # the Responses API takes a message without its type, too
             if item.get("role") in _ROLES:
-                yield from self._message(item, place)
+                self._message(item, place, events)
             else:  # nobody knows who said it
-                yield self.normaliser.unknown(place, f"response_item/{kind or 'message'}/{item.get('role')}")
+                events.append(self.normaliser.unknown(place, f"response_item/{kind or 'message'}/{item.get('role')}"))
         elif kind in _NOTED_ITEMS:
-            yield self.normaliser.event(ev.ClientNoted, place, name=f"response_item/{kind}")
+            events.append(self._noted(place, f"response_item/{kind}"))
         elif kind == "agent_message":
             text = _joined(item.get("content"))
-            yield from self._settled()
-            yield self.normaliser.event(ev.UserSaid, place, text=text, by="agent")
+            self._settled(events)
+            events.append(self.normaliser.event(ev.UserSaid, place, text=text, by="agent"))
         else:
-            told = False
-            for part in APIS["openai_responses"].read_parts([item]):
-                for event in self._part(part, item, place):
-                    told = True
-                    yield event
-            if not told:
-                yield self.normaliser.unknown(place, f"response_item/{kind}")
+            before = len(events)
+            for part in self._read_parts([item]):
+                self._part(part, item, place, events)
+            if len(events) == before:
+                events.append(self.normaliser.unknown(place, f"response_item/{kind}"))
 
-    def _part(self, part: Any, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+    def _part(self, part: Any, item: dict[str, Any], place: Place, events: list[ev.AnyEvent]) -> None:
         if not isinstance(part, conv.ResultPart):
             self._has_spoken = True
         if isinstance(part, conv.ThinkingPart):
-            yield self.normaliser.event(ev.ModelThought, place, text=part.text, model=self._model, hidden=not part.text)
+            events.append(self._model_thought(place, part.text, self._model, not part.text))
         elif isinstance(part, conv.TextPart):
-            yield self.normaliser.event(ev.ModelSaid, place, text=part.text, model=self._model)
+            events.append(self._model_said(place, part.text, self._model))
         elif isinstance(part, conv.CallPart):
             if item.get("type") == "custom_tool_call" and part.call.name == "exec":
                 self._inside = []
             self._has_called = True
             self._has_viewed = self._has_viewed or part.call.name == "view_image"
-            yield self.normaliser.called(place, _numbered(part.call, place))
+            events.append(self.normaliser.called(place, _numbered(part.call, place)))
         elif isinstance(part, conv.ResultPart):
-            yield from self._result(part.result, place)
+            self._result(part.result, place, events)
 
-    def _result(self, native: NativeResult, place: Place) -> Iterator[ev.AnyEvent]:
+    def _result(self, native: NativeResult, place: Place, events: list[ev.AnyEvent]) -> None:
         call = self.normaliser.calls.get(native.call_id)
         beside: Any = self._events.pop(native.call_id, None)
         if call is not None and call.native.name == "exec" and self._inside is not None:
             beside, self._inside = self._inside or None, None
         if beside is not None:
             native = msgspec.structs.replace(native, item=beside)
-        yield self.normaliser.returned(place, native, duration=_took(as_object(beside)))
+        events.append(self.normaliser.returned(place, native, duration=_took(as_object(beside))))
         if call is not None and call.native.name == "spawn_agent":
-            yield from self._spawned(native, place)
+            self._spawned(native, place, events)
 
-    def _spawned(self, native: NativeResult, place: Place) -> Iterator[ev.AnyEvent]:
+    def _spawned(self, native: NativeResult, place: Place, events: list[ev.AnyEvent]) -> None:
         try:
             told = read_json(native.content) if isinstance(native.content, str) else None
         except msgspec.DecodeError:
             return
         agent = as_object(told).get("agent_id")
         if isinstance(agent, str):
-            yield from self._agent(agent, as_text(as_object(told).get("nickname")), native.call_id, place)
+            self._agent(agent, as_text(as_object(told).get("nickname")), native.call_id, place, events)
 
-    def _agent(self, agent: str, name: str | None, call_id: str | None, place: Place) -> Iterator[ev.AnyEvent]:
+    def _agent(
+        self, agent: str, name: str | None, call_id: str | None, place: Place, events: list[ev.AnyEvent]
+    ) -> None:
         """A thread that began, unless that was told."""
         if agent not in self._agents:
             self._agents[agent] = call_id
-            yield self.normaliser.event(
-                ev.AgentStarted, place, agent=agent, agent_session=agent, name=name, call_id=call_id
+            events.append(
+                self.normaliser.event(
+                    ev.AgentStarted, place, agent=agent, agent_session=agent, name=name, call_id=call_id
+                )
             )
 
     def _agent_ended(self, agent: str, status: str, text: str | None, place: Place) -> ev.AnyEvent:
         call_id = self._agents.get(agent)
         return self.normaliser.event(ev.AgentEnded, place, agent=agent, status=status, text=text, call_id=call_id)
 
-    def _message(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+    def _message(self, item: dict[str, Any], place: Place, events: list[ev.AnyEvent]) -> None:
         role, text = item.get("role"), _joined(item.get("content"))
         self._said.add(text)
         if role != "assistant":
-            yield from self._settled()
+            self._settled(events)
         if role == "assistant":
-            yield from self._by_model(item, text, place)
+            self._by_model(item, text, place, events)
         elif role in ("developer", "system"):
-            yield self.normaliser.event(ev.SystemSaid, place, text=text)
+            events.append(self.normaliser.event(ev.SystemSaid, place, text=text))
         elif text.startswith("<turn_aborted>"):
-            yield from self._aborted(place, text, "message/turn_aborted")
+            self._aborted(place, text, "message/turn_aborted", events)
         elif (own := _OWN_COMMAND.match(text)) is not None:
-            yield from self._own_command(own, place)
+            self._own_command(own, place, events)
         else:
             media = _pictures(item.get("content"))
             if text or media:
-                yield from self._asked(text, media, place)
+                self._asked(text, media, place, events)
             for agent, status, words in _notices(text):
-                yield self._agent_ended(agent, status, words, place)
+                events.append(self._agent_ended(agent, status, words, place))
         if not place.number:
-            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{role}/empty")
+            events.append(self._noted(place, f"message/{role}/empty"))
 
-    def _by_model(self, item: dict[str, Any], text: str, place: Place) -> Iterator[ev.AnyEvent]:
+    def _by_model(self, item: dict[str, Any], text: str, place: Place, events: list[ev.AnyEvent]) -> None:
         self._has_spoken = True
         if text:
-            yield self.normaliser.event(ev.ModelSaid, place, text=text, model=self._model)
+            events.append(self._model_said(place, text, self._model))
         for block in as_objects(item.get("content")):
             if isinstance(block.get("refusal"), str):
                 words = block["refusal"]
-                yield self.normaliser.event(ev.ModelSaid, place, text=words, model=self._model, refused=True)
+                events.append(self.normaliser.event(ev.ModelSaid, place, text=words, model=self._model, refused=True))
 
-    def _asked(self, text: str, media: tuple[Media, ...], place: Place) -> Iterator[ev.AnyEvent]:
+    def _asked(self, text: str, media: tuple[Media, ...], place: Place, events: list[ev.AnyEvent]) -> None:
         """A message of the user's; an editor puts what is open in it before the words, under a heading of its own."""
         before, heading, request = text.partition(_REQUEST)
         # Made first: who goes back goes to the event before both.
         said = self._by_user(request.strip(), media, place) if heading else self._by_user(text, media, place)
         if heading and before.strip():
-            yield self.normaliser.event(ev.UserSaid, place, text=before.strip(), by="client")
-        yield said
+            events.append(self.normaliser.event(ev.UserSaid, place, text=before.strip(), by="client"))
+        events.append(said)
 
     def _by_user(self, text: str, media: tuple[Media, ...], place: Place) -> ev.AnyEvent:
         # The client showed the model a picture it had asked to view, up to 0.117.
@@ -388,78 +405,80 @@ class _Reader(LinesReader):
             self._is_aborted = self._has_viewed = False
         return self.normaliser.event(ev.UserSaid, place, text=text, media=media, by=by)
 
-    def _own_command(self, found: re.Match[str], place: Place) -> Iterator[ev.AnyEvent]:
+    def _own_command(self, found: re.Match[str], place: Place, events: list[ev.AnyEvent]) -> None:
         """A command of the user's (`!ls`), not the model's, which is shown what it gave."""
-        yield self.normaliser.event(ev.CommandInvoked, place, name="!", arguments=found["command"])
+        events.append(self.normaliser.event(ev.CommandInvoked, place, name="!", arguments=found["command"]))
         data = {"exit_code": int(found["code"]), "output": found["output"]}
-        yield self.normaliser.event(ev.ClientNoted, place, name="message/user_shell_command", data=data)
+        events.append(self._noted_with(place, "message/user_shell_command", data))
 
-    def _aborted(self, place: Place, text: str | None, name: str) -> Iterator[ev.AnyEvent]:
+    def _aborted(self, place: Place, text: str | None, name: str, events: list[ev.AnyEvent]) -> None:
         """An interrupt is an event, and in later versions a message as well: it is told once."""
         if self._is_aborted:
-            yield self.normaliser.event(ev.ClientNoted, place, name=name)
+            events.append(self._noted(place, name))
         else:
             self._is_aborted = True
-            yield self.normaliser.event(ev.Interrupted, place, text=text)
+            events.append(self.normaliser.event(ev.Interrupted, place, text=text))
 
-    def _chat(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+    def _chat(self, value: dict[str, Any], place: Place, events: list[ev.AnyEvent]) -> None:
         """A message as another protocol has them, which the first client could speak too."""
         if value["role"] == "tool":
             id = as_text(value.get("tool_call_id")) or f"call{place.key}"
-            yield from self._result(NativeResult(id, _joined(value.get("content"))), place)
+            self._result(NativeResult(id, _joined(value.get("content"))), place, events)
         elif value["role"] == "assistant":
             for part in APIS["openai_chat"].read_parts([value]):
-                yield from self._part(part, value, place)
+                self._part(part, value, place, events)
         else:
-            yield from self._message(value, place)
+            self._message(value, place, events)
         if not place.number:
-            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{value['role']}/empty")
+            events.append(self._noted(place, f"message/{value['role']}/empty"))
 
     # ── events of the client ───────────────────────────────────────────────
 
-    def _event(self, payload: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+    def _event(self, payload: dict[str, Any], place: Place, events: list[ev.AnyEvent]) -> None:
         kind = payload.get("type")
         if kind == "token_count":
             info = as_object(payload.get("info"))
-            yield from self._tokens(info.get("total_token_usage"), info.get("last_token_usage"), place, kind)
+            self._tokens(info.get("total_token_usage"), info.get("last_token_usage"), place, kind, events)
         elif kind in ("user_message", "agent_message"):
             text = as_text(payload.get("message")) or ""
-            yield self.normaliser.event(ev.ClientNoted, place, name=f"event_msg/{kind}", data={"text": text})
+            events.append(self._noted_with(place, f"event_msg/{kind}", {"text": text}))
             if text and text not in self._said:
                 self._unmatched.append((place, "user" if kind == "user_message" else "model", text))
         elif kind in ("error", "stream_error"):
             message = as_text(payload.get("message")) or str(kind)
-            yield self.normaliser.event(ev.ErrorOccurred, place, message=message, retried=kind == "stream_error")
+            events.append(
+                self.normaliser.event(ev.ErrorOccurred, place, message=message, retried=kind == "stream_error")
+            )
         elif kind == "task_complete" and isinstance(payload.get("error"), dict):
             message = as_text(payload["error"].get("message")) or "the task failed"
-            yield self.normaliser.event(ev.ErrorOccurred, place, message=message)
+            events.append(self.normaliser.event(ev.ErrorOccurred, place, message=message))
         elif kind == "item_completed":
-            yield from self._completed(as_object(payload.get("item")), place)
+            self._completed(as_object(payload.get("item")), place, events)
         elif kind == "turn_aborted" and payload.get("reason") in (None, "interrupted", "replaced"):
-            yield from self._settled()
-            yield from self._aborted(place, as_text(payload.get("reason")), "event_msg/turn_aborted")
+            self._settled(events)
+            self._aborted(place, as_text(payload.get("reason")), "event_msg/turn_aborted", events)
         elif kind == "thread_rolled_back":
-            yield from self._settled()
-            yield self._rolled_back(payload.get("num_turns"), place)
+            self._settled(events)
+            events.append(self._rolled_back(payload.get("num_turns"), place))
         elif kind == "collab_agent_spawn_end" and isinstance(payload.get("new_thread_id"), str):
             name = as_text(payload.get("new_agent_nickname"))
-            yield self.normaliser.event(ev.ClientNoted, place, name=f"event_msg/{kind}")
-            yield from self._agent(payload["new_thread_id"], name, as_text(payload.get("call_id")), place)
+            events.append(self._noted(place, f"event_msg/{kind}"))
+            self._agent(payload["new_thread_id"], name, as_text(payload.get("call_id")), place, events)
         else:
             call_id = as_text(payload.get("call_id"))
             if call_id is not None and isinstance(kind, str) and kind.endswith("_end"):
                 self._events[call_id] = payload
             data = {"title": payload["thread_name"]} if isinstance(payload.get("thread_name"), str) else {}
-            yield self.normaliser.event(ev.ClientNoted, place, name=f"event_msg/{kind}", data=data)
+            events.append(self._noted_with(place, f"event_msg/{kind}", data))
 
     def _rolled_back(self, number: Any, place: Place) -> ev.AnyEvent:
         """So many of the last things the user said, and what followed them, count no more."""
-        count = number if isinstance(number, int) and number > 0 else 0
+        count = max(as_integer(number) or 0, 0)
         gone = self._turns[-count:] if count else []
         del self._turns[len(self._turns) - len(gone) :]
         return self.normaliser.event(ev.HistoryRewound, place, to=gone[0] if gone else self._last)
 
-    def _completed(self, item: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+    def _completed(self, item: dict[str, Any], place: Place, events: list[ev.AnyEvent]) -> None:
         kind, id = item.get("type"), as_text(item.get("id"))
         if kind in ("CommandExecution", "FileChange", "McpToolCall", "ImageView") and id is not None:
             if self._inside is not None and id not in self.normaliser.calls:
@@ -469,45 +488,47 @@ class _Reader(LinesReader):
         agent = as_text(item.get("agent_thread_id"))
         if kind == "SubAgentActivity" and agent is not None and agent not in self._agents and id is not None:
             if item.get("kind") == "started":
-                yield from self._agent(agent, as_text(item.get("agent_path")), id, place)
+                self._agent(agent, as_text(item.get("agent_path")), id, place, events)
                 return
         elif kind == "SubAgentActivity" and agent is not None and item.get("kind") in _ENDINGS:
-            yield self._agent_ended(agent, _ENDINGS[item["kind"]], None, place)
+            events.append(self._agent_ended(agent, _ENDINGS[item["kind"]], None, place))
             return
-        yield self.normaliser.event(ev.ClientNoted, place, name=f"event_msg/item_completed/{kind}")
+        events.append(self._noted(place, f"event_msg/item_completed/{kind}"))
 
     # ── tokens ─────────────────────────────────────────────────────────────
 
-    def _tokens(self, total: Any, last: Any, place: Place, name: str) -> Iterator[ev.AnyEvent]:
+    def _tokens(self, total: Any, last: Any, place: Place, name: str, events: list[ev.AnyEvent]) -> None:
         """What was used since the last count; a counter told again says nothing new."""
         now, latest = _counts(total), _counts(last)
         if now is None or latest is None:
-            yield self.normaliser.event(ev.ClientNoted, place, name=name)
+            events.append(self._noted(place, name))
             return
         before = self._counted
-        if before is None:  # a forked session starts with the other's count
+        if before is None:  # a fork starts with the other's count (no session shows it)
             before = {key: now[key] - latest[key] for key in now}
         used = {key: now[key] - before[key] for key in now}
         self._counted = now
-        if any(count < 0 for count in used.values()):  # the counter was reset: all of the last count is new
+        if any(count < 0 for count in used.values()):  # a reset counter (no session shows it)
             used = latest
         if not any(used.values()):
-            yield self.normaliser.event(ev.ClientNoted, place, name=name)
+            events.append(self._noted(place, name))
             return
         usage = usage_of(used, total)
-        yield from self._settled()
+        self._settled(events)
         if self._has_spoken:
             self._has_spoken = False
-            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=self._model)
+            events.append(self._tokens_used(place, usage, self._model))
         else:
             self._owed = (place, usage)
 
-    def _settled(self) -> Iterator[ev.AnyEvent]:
+    def _settled(self, events: list[ev.AnyEvent]) -> None:
         """What a reply used that has been told since."""
         if self._owed is not None:
             (place, usage), self._owed = self._owed, None
             self._has_spoken = False
-            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=self._model)
+            used = self._tokens_used(place, usage, self._model)
+            self._last = used.id
+            events.append(used)
 
 
 class _AnyReader(_Reader, DocumentReader):
@@ -555,8 +576,8 @@ def _declared(tool: dict[str, Any]) -> Iterator[str]:
 def _took(record: dict[str, Any]) -> float | None:
     """Seconds the client says a call took."""
     took = as_object(record.get("duration"))
-    seconds, nanos = took.get("secs"), took.get("nanos")
-    return seconds + nanos / 1e9 if isinstance(seconds, int) and isinstance(nanos, int) else None
+    seconds, nanos = as_number(took.get("secs")), as_number(took.get("nanos"))
+    return None if seconds is None or nanos is None else seconds + nanos / 1e9
 
 
 _COUNTERS = (
@@ -572,7 +593,7 @@ def _counts(usage: Any) -> dict[str, int] | None:
     if not isinstance(usage, dict):
         return None
     counts = {key: usage.get(key, 0) for key in _COUNTERS}
-    return counts if all(isinstance(count, int) for count in counts.values()) else None
+    return counts if all(as_integer(count) is not None for count in counts.values()) else None
 
 
 def _numbered(call: NativeCall, place: Place) -> NativeCall:

@@ -1,4 +1,4 @@
-"""Continue's sessions: `sessions/<session>.json`, one document: a history of messages and the states of their calls.
+"""Continue's sessions (1.5.11 … 1.5.47): `sessions/<session>.json`, a history of messages and the states of calls.
 
 There are no times and no versions in it; the list of all sessions beside it says when each was begun. A server's tool
 is called by its bare name, so only the shape of its result tells it from a tool nobody knows. A document is rewritten
@@ -20,7 +20,7 @@ from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import CallMcpTool, FinishReason, Media, NativeCall, NativeResult, Unrecognised, Usage, events as ev
 from dragoman.model.json_text import read_json
-from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_positive, as_text
 
 CLIENT = "continue"
 
@@ -199,7 +199,7 @@ class _Reader(DocumentReader):
             yield self._of_a_server(self.normaliser.called(place, native), given.get(id, {}))
 
     def _of_a_server(self, called: ev.ToolCalled, state: dict[str, Any]) -> ev.ToolCalled:
-        """A tool nobody knows, whose result is a list of the Model Context Protocol's pieces, is a server's."""
+        """An unknown tool whose result is a list of the Model Context Protocol's pieces is a server's."""
         (operation, *_) = called.call.operations or (None,)
         arguments = called.call.native.arguments
         if not isinstance(operation, Unrecognised) or not isinstance(arguments, dict) or state.get("status") != "done":
@@ -259,7 +259,7 @@ def _model(item: dict[str, Any], message: dict[str, Any]) -> str | None:
 
 
 def _states(item: dict[str, Any]) -> list[dict[str, Any]]:
-    older = item.get("toolCallState")  # from when a message had at most one call
+    older = item.get("toolCallState")  # public source: from when a message had at most one call
     return as_objects(item.get("toolCallStates")) or ([older] if isinstance(older, dict) else [])
 
 
@@ -317,11 +317,9 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 
 def _cost(usage: dict[str, Any]) -> float | None:
-    """What the client reckons; it writes 0 for a model whose price it does not know."""
-    cents = usage.get("cost_cents")
-    if not isinstance(cents, int | float) or isinstance(cents, bool) or not 0 < cents < 1e15:
-        return None
-    return cents / 100
+    """The client's own estimate; 0 for a model whose price it does not know (1.5.43, 1.5.47)."""
+    cents = as_positive(usage.get("cost_cents"))
+    return None if cents is None else cents / 100
 
 
 def _folder(given: Any) -> str | None:

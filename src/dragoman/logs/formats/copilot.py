@@ -1,4 +1,4 @@
-"""Copilot CLI's sessions: `session-state/<session>/events.jsonl`, and the same events as the client prints them.
+"""Copilot CLI's sessions (0.0.390 … 1.0.102): `session-state/<session>/events.jsonl`, and the same events as printed.
 
 A call stands in the message that made it and again where it starts to run; it is told once. Sub-agents speak in the
 same file, marked by their id. What a request used is written before the message it is for; it is told after it.
@@ -8,7 +8,7 @@ Sessions of 2025 are documents: see `copilot_document`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +149,7 @@ _CUT_DOCUMENT = re.compile(rb'\s*\{\s*"sessionId"\s*:.{0,400}?"chatMessages"\s*:
 _ENOUGH = 256
 """Bytes that tell which of the two a file is."""
 _OWN_SERVER = "github-mcp-server"
-"""The server that the client brings along."""
+"""The server that the client brings along (1.0.102)."""
 _DESCRIBING = ("producer", "reasoningEffort", "contextTier")
 """What a session's first record says of how it was begun, in a word each."""
 _COUNTERS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
@@ -234,55 +234,58 @@ class _Reader(LinesReader):
         """Stream → what was used for the message that comes next."""
         self._servers: dict[str, set[str]] = {}
         self._models: dict[str, str] = {}
-        """Stream → the model it was last known to have; messages of the first versions do not say it."""
+        """Stream → the model it was last known to have; messages up to 1.0.42 do not say it."""
         self._tally = _Tally()
         self._before: dict[str, str | None] = {}
         """Message of the user's → the event before it, which is what is gone back to."""
         self._last: str | None = None
+        self._make_noted = self.normaliser.maker(ev.ClientNoted, "name", "data", "call_id")
 
-    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
+    def add_record(self, value: Any, source: ev.Source, events: list[ev.AnyEvent]) -> None:
         if not isinstance(value, dict):
-            yield self.normaliser.unreadable(source, "a record is a JSON object")
+            events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
             return
-        for event in self._events(value, source):
+        kind, data = value.get("type"), as_object(value.get("data"))
+        place = self._place(value, data, source)
+        if "parentToolCallId" in data:
+            self._tell(self._agent_found(as_text(data["parentToolCallId"]), place), events)
+        tell = _TELLERS.get(kind) if isinstance(kind, str) else None
+        if tell is not None:
+            self._tell(tell(self, data, place), events)
+        elif isinstance(kind, str) and kind in _KNOWN_NOTES:  # as most are
+            self._tell((self._noted(kind, data, place),), events)
+        else:
+            self._tell((self.normaliser.unknown(place, kind if isinstance(kind, str) else None),), events)
+
+    def _tell(self, told: Iterable[ev.AnyEvent], events: list[ev.AnyEvent]) -> None:
+        for event in told:
             self._last = event.id
-            yield event
+            events.append(event)
 
     def end(self) -> Iterator[ev.AnyEvent]:
         for stream in list(self._used):
             yield from self._counted(stream)
 
-    def _events(self, value: dict[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
-        kind, data = value.get("type"), as_object(value.get("data"))
-        place = self._place(value, data, source)
-        yield from self._agent_found(as_text(data.get("parentToolCallId")), place)
-        tell = _TELLERS.get(kind) if isinstance(kind, str) else None
-        if tell is not None:
-            yield from tell(self, data, place)
-        elif isinstance(kind, str) and kind in _KNOWN_NOTES:
-            yield self._noted(kind, data, place)
-        else:
-            yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
-
     def _place(self, value: dict[str, Any], data: dict[str, Any], source: ev.Source) -> Place:
-        id, parent = value.get("id"), value.get("parentId")
-        agent = as_text(value.get("agentId")) or self._agents.get(str(data.get("parentToolCallId")))
+        id, parent, agent = value.get("id"), value.get("parentId"), None
+        if "agentId" in value:
+            agent = as_text(value["agentId"])
+        if not agent and "parentToolCallId" in data:
+            agent = self._agents.get(str(data["parentToolCallId"]))
         return Place(
-            source=source,
-            key=f"{id}@{source.offset}" if isinstance(id, str) else f"@{source.offset}",
-            session=self._session,
-            stream=agent or "main",
-            version=self._version,
-            time=moment(value.get("timestamp")),
-            parent=parent if isinstance(parent, str) else None,
-            provider_id=as_text(data.get("apiCallId")),
+            source,
+            f"{id}@{source.offset}" if isinstance(id, str) else f"@{source.offset}",
+            self._session,
+            agent or "main",
+            self._version,
+            moment(value.get("timestamp")),
+            parent if isinstance(parent, str) else None,
+            as_text(data["apiCallId"]) if "apiCallId" in data else None,
         )
 
     def _noted(self, kind: str, data: dict[str, Any], place: Place) -> ev.AnyEvent:
         facts = {key: data[key] for key in _NOTED.get(kind, ()) if key in data}
-        return self.normaliser.event(
-            ev.ClientNoted, place, name=kind, data=facts, call_id=as_text(data.get("toolCallId"))
-        )
+        return self._make_noted(place, kind, facts, as_text(data.get("toolCallId")))
 
     # ── the session ────────────────────────────────────────────────────────
 
@@ -347,7 +350,7 @@ class _Reader(LinesReader):
             tokens_after=as_integer(data.get("postCompactionTokens")),
         )
         used = as_object(data.get("compactionTokensUsed"))
-        if used and not self._tally.has_records:  # versions with a record for each request have one for this too
+        if used and not self._tally.has_records:  # 1.0.102 has a record for each request, this too
             model = as_text(used.get("model"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=self._tally.add(model, used), model=model)
 
@@ -453,7 +456,7 @@ class _Reader(LinesReader):
         # When an agent is idle, the client itself calls `read_agent` in the model's name (1.0.102).
         by = "client" if model is None and "type" not in request else "model"
         id = as_text(request.get("toolCallId"))
-        if id is not None and id in self.normaliser.returned_ids:  # some providers reuse ids in every reply
+        if id is not None and id in self.normaliser.returned_ids:  # a provider may reuse ids (no session shows it)
             self.normaliser.returned_ids.remove(id)
             yield from self._call(request["name"], request, by, place, is_anew=True)
             return
@@ -470,7 +473,7 @@ class _Reader(LinesReader):
         yield self.normaliser.called(place, NativeCall(id, name, arguments_of(told.get("arguments"))), by=by)
 
     def _learn(self, name: str, told: dict[str, Any]) -> None:
-        """The server a tool is of: it stands beside its name, or, in the first versions, only in it."""
+        """The server a tool is of: it stands beside its name, or, in 0.0.390, only in it."""
         server, tool = as_text(told.get("mcpServerName")), as_text(told.get("mcpToolName"))
         if server is None and (self._version or "").startswith("0."):
             server = _server_in(name)
@@ -601,7 +604,7 @@ class _Tally:
             for model, told in totals.items()
         }
         counted = self._of_run if self._are_of_run(now) else self._counts
-        unnamed = dict(counted.get(None, {}))  # messages of the first versions do not say whose they are
+        unnamed = dict(counted.get(None, {}))  # messages up to 1.0.42 do not say whose they are
         for model in totals:
             counts = counted.get(model, {})
             left = {key: count - counts.get(key, 0) for key, count in now[model].items()}
@@ -627,7 +630,7 @@ class _Tally:
 
 
 def _usage(used: dict[str, Any]) -> Usage:
-    """Tokens as they are counted here: the client counts those of the cache as input too."""
+    """Tokens as they are counted here: the client counts those of the cache as input too (1.0.92, 1.0.102)."""
     given, read, written = (as_integer(used.get(key)) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens"))
     return Usage(
         input_tokens=None if given is None else max(0, given - (read or 0) - (written or 0)),

@@ -93,6 +93,8 @@ class Cursor(LogFormat):
         newer = path.with_suffix(".jsonl")
         return newer if path.suffix == ".txt" and newer.is_file() else path
 
+    members = ((rf"(.*/{_TRANSCRIPTS}/.*)\.txt", r"\1.jsonl"),)
+
     def beside(self, path: Path) -> Iterator[Path]:
         if path.suffix == ".vscdb":
             yield log_beside(path)
@@ -133,7 +135,7 @@ class _Either(EitherReader):
 
 @cache
 def _parameters_of(tool: str) -> frozenset[str]:
-    """The names that parameters of a tool may have; none of a tool nobody knows."""
+    """The names that parameters of a tool may have; none of an unknown tool."""
     dialect = DIALECTS[CLIENT]
     spelled = [one for one in dialect.spellings if tool in (one.native_name, *one.formerly)]
     steered = [one for one in dialect.steering if tool in (one.name, *one.formerly)]
@@ -324,7 +326,7 @@ class _Database(DatabaseReader):
 
     def _tokens(self, counted: dict[str, Any], model: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         given, made = as_integer(counted.get("inputTokens")), as_integer(counted.get("outputTokens"))
-        if given or made:  # most messages have a count of 0, which says that nobody counted
+        if given or made:  # most messages of the samples have 0: nobody counted
             usage = Usage(input_tokens=given, output_tokens=made)
             yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=model)
 

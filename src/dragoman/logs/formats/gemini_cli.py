@@ -1,4 +1,4 @@
-"""Gemini CLI's sessions: `chats/session-*.json`, one document, or `.jsonl`, lines that add up to one.
+"""Gemini CLI's sessions (0.19.4 … 0.61): `chats/session-*.json`, one document, or `.jsonl`, lines that add up to one.
 
 The list of all prompts (`logs.json`) is read where it is named, and so is what the user saved of a session (`/chat
 save`, `/chat share`) where the format is named too: they are not looked for, for they say again what a session says. A

@@ -18,7 +18,7 @@ from dragoman.logs.base.format import LogFormat, LogReader, Places, Sample, deco
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, Usage, events as ev
-from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_positive, as_text
 
 if TYPE_CHECKING:
     import sqlite3
@@ -123,9 +123,8 @@ class _Reader(DatabaseReader):
             yield from self._message(message, id, model, by)
         used = _usage(row)
         if used is not None:
-            cost = row.get("accumulated_cost")
             place = Place(place.source, "tokens", id, time=moment(row.get("updated_at")))
-            spent = float(cost) if isinstance(cost, int | float) and cost > 0 else None
+            spent = as_positive(row.get("accumulated_cost"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=used, model=model, cost=spent)
 
     def _message(self, row: dict[str, Any], session: str, model: str | None, by: str) -> Iterator[ev.AnyEvent]:

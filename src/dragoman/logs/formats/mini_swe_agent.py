@@ -1,7 +1,8 @@
 """mini-SWE-agent's trajectories: `<instance>.traj.json`, one document of messages as they were sent.
 
-Until 2.0 a command stands in the model's words as a block of shell, and the user's next message is what it gave; later
-the model calls `bash`, and results keep the exit code and the output apart. What a reply cost, and when, is in `extra`.
+From published trajectories. Until 2.0 a command stands in the model's words as a block of shell, and the user's next
+message is what it gave; later the model calls `bash`, and results keep the exit code and the output apart. What a reply
+cost, and when, is in `extra`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dragoman.logs.base.json_ranges import MessagesReader
 from dragoman.logs.base.normalise import Normaliser, Place
 from dragoman.logs.formats.parts.chat_messages import arguments_of, text_of, usage_of
 from dragoman.model import FinishReason, NativeCall, NativeResult, events as ev
-from dragoman.model.json_values import as_object, as_objects, as_text
+from dragoman.model.json_values import as_number, as_object, as_objects, as_text
 
 CLIENT: Final = "mini_swe_agent"
 _BLOCK: Final = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```", re.DOTALL)
@@ -120,8 +121,7 @@ class _Reader(MessagesReader):
             yield self.normaliser.called(place, NativeCall(self._waiting, "bash", {"command": blocks[0].strip()}))
         usage = as_object(response.get("usage"))
         if usage:
-            cost = extra.get("cost")
-            paid = float(cost) if isinstance(cost, int | float) else None
+            paid = as_number(extra.get("cost"))
             yield event(ev.TokensUsed, place, usage=usage_of(usage), model=model, cost=paid)
         elif calls or blocks:
             yield event(ev.ModelFinished, place, finish=FinishReason.CALLS, model=model)

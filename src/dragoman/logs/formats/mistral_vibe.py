@@ -61,6 +61,22 @@ class MistralVibe(LogFormat):
         above = (parent / "CURRENT" for parent in list(path.absolute().parents)[:3])
         return next((current for current in above if current.is_file()), path)
 
+    members = (
+        (r"(.*)/(?:generations/[^/]+|chunks|journal)/[^/]+\.jsonl?", r"\1/CURRENT"),
+        (r"(.*)/meta\.json", r"\1/CURRENT"),
+    )
+
+    def related(self, path: Path) -> Iterator[Path]:
+        """What the session said that spawned this one."""
+        generation = _read(path).get("generation")
+        if path.name != "CURRENT" or not isinstance(generation, str):
+            return
+        projection = _read(path.parent / "generations" / Path(generation).name / "projection-state.json")
+        above = as_text(as_object(as_object(projection.get("snapshot")).get("session")).get("parentSessionId"))
+        if above is not None:
+            folder = path.parent.parent / Path(above).name
+            yield from (folder / name for name in ("CURRENT", "generations/*/manifest.json", "chunks/*.json"))
+
     def beside(self, path: Path) -> Iterator[Path]:
         if path.name == "CURRENT":
             read = (f"generations/*/{name}.json" for name in ("manifest", "checkpoint", "projection-state"))

@@ -1,4 +1,4 @@
-"""opencode's sessions: databases, trees of files, exports and what a run prints; see `parts/opencode_log.py`."""
+"""opencode's sessions (1.0.162 … 1.18.33): databases, trees, exports, printed runs; see `parts/opencode_log.py`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places,
 from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, Usage, events as ev
-from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_positive, as_text
 
 CLIENT: Final = "openhands"
 STATE: Final = "base_state.json"
@@ -65,6 +65,13 @@ class OpenHands(LogFormat):
     def whole(self, path: Path) -> Path:
         state = path.parent.parent / STATE
         return state if path.parent.name == "events" and _EVENT.fullmatch(path.stem) and state.is_file() else path
+
+    members = ((rf"(.*)/events/{_EVENT.pattern}\.json", rf"\1/{STATE}"),)
+
+    def related(self, path: Path) -> Iterator[Path]:
+        """Whether it has agents with folders of their own."""
+        if path.name == STATE:
+            yield path.parent / "subagents" / "*" / STATE
 
     def beside(self, path: Path) -> Iterator[Path]:
         if path.name == STATE:
@@ -134,9 +141,9 @@ class _Reader(WholeFileReader):
             costs = as_objects(as_object(metrics).get("costs"))
             for number, one in enumerate(used):
                 self._used[str(one["response_id"])] = one
-                cost = costs[number].get("cost") if len(costs) == len(used) else None
-                if isinstance(cost, int | float) and cost > 0:
-                    self._costs[str(one["response_id"])] = float(cost)
+                cost = as_positive(costs[number].get("cost")) if len(costs) == len(used) else None
+                if cost is not None:
+                    self._costs[str(one["response_id"])] = cost
         place = Place(source, "state", self._session, self._stream)
         cwd = as_text(as_object(state.get("workspace")).get("working_dir"))
         known = ("execution_status", "max_iterations")

@@ -1,4 +1,4 @@
-"""pi's sessions: `<time>_<session>.jsonl`, records that form a tree by `id` and `parentId` (before version 2, a list).
+"""pi's sessions (0.30.2 … 0.84.4): `<time>_<session>.jsonl`, a tree by `id` and `parentId` (before version 2, a list).
 
 A record that does not follow from the one before it goes back in the tree: what stands between no longer counts. The
 number in `version` is the format's, not the client's. What `pi --mode json` prints begins with the same record and has
@@ -15,7 +15,7 @@ from typing import Any
 from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
-from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_positive, as_text
 
 CLIENT = "pi"
 
@@ -117,7 +117,7 @@ class _Reader(LinesReader):
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
         self._session: str | None = None
         self._leaf: str | None = None
-        """The record the next one follows from, if nobody goes back."""
+        """The record the next one follows from, unless the user goes back."""
         self._last_events: dict[str, str] = {}
         """Record → its last event."""
 
@@ -206,14 +206,14 @@ class _Reader(LinesReader):
             yield from self._used(message.get("usage"), place, None)
         elif role == "user":
             yield from self._user(message.get("content"), place, by="user")
-        elif role in ("custom", "hookMessage"):  # the second is its name in version 2 of the format
+        elif role in ("custom", "hookMessage"):  # the second is its name in version 2 of the format (public source)
             yield from self._user(message.get("content"), place, by="client")
         elif role == "branchSummary":
             yield self.normaliser.event(ev.UserSaid, place, text=as_text(message.get("summary")) or "", by="client")
         elif role == "compactionSummary":
             yield self._compacted(message, place)
         elif role == "bashExecution":
-            # The user's own command, not the model's: `!` lets the model see it, `!!` does not.
+            # The user's own command, not the model's: `!` lets the model see it, `!!` does not (public source).
             mark = "!!" if message.get("excludeFromContext") is True else "!"
             yield self.normaliser.event(ev.CommandInvoked, place, name=mark, arguments=as_text(message.get("command")))
             data = {key: message[key] for key in message if key not in ("role", "command")}
@@ -320,9 +320,8 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 
 def _cost(usage: dict[str, Any]) -> float | None:
-    """What the client reckons; it writes 0 for a model whose price it does not know."""
-    total = as_object(usage.get("cost")).get("total")
-    return float(total) if isinstance(total, int | float) and not isinstance(total, bool) and 0 < total < 1e15 else None
+    """The client's own estimate; 0 for a model whose price it does not know (0.74.2)."""
+    return as_positive(as_object(usage.get("cost")).get("total"))
 
 
 def _content(content: Any) -> str | tuple[str | Media, ...]:

@@ -1,4 +1,4 @@
-"""Qwen Code's sessions: `<session>.jsonl`, a tree of records in Claude Code's envelope around Gemini's parts.
+"""Qwen Code's sessions (0.1.3 … 0.24.4): `<session>.jsonl`, records in Claude Code's envelope around Gemini's parts.
 
 Its first versions kept Gemini CLI's document. Sub-agents have files of their own; before they had, only the client's
 telemetry in the main file tells what they called. A request's tokens stand with the answer and in the telemetry, a
@@ -18,7 +18,7 @@ import msgspec
 from dragoman.logs.base.format import EitherReader, LinesReader, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import DoneOutcome, Failure, NativeCall, NativeResult, Result, Usage, events as ev, operations as op
-from dragoman.model.json_values import as_integer, as_object, as_text
+from dragoman.model.json_values import as_integer, as_number, as_object, as_text
 
 from .parts.gemini_chat import ChatReader, call_of, media_of, parts_of, result_of, said, usage_of
 from .parts.qwen_stream import StreamReader, is_printed
@@ -118,7 +118,7 @@ def _document(sample: Sample) -> float:
 
 
 class _Either(EitherReader):
-    """Reads lines, or the document of the first versions."""
+    """Reads lines, or the document of the first versions (0.1.3)."""
 
     def choose(self, begin: bytes, *, is_whole: bool) -> LogReader | None:
         start = begin[:_WINDOW].lstrip()
@@ -159,7 +159,7 @@ class _Reader(LinesReader):
         self._durations: dict[str, float] = {}
         self._spawns: dict[str, _Spawn] = {}
         self._unclear: dict[str, tuple[ev.ToolCalled, Place]] = {}
-        """Calls nobody knows the tool of, until the client's telemetry tells."""
+        """Calls of unknown tools, until the client's telemetry tells more."""
         self._queue: list[dict[str, Any] | str] = []
         """What waits for such calls, which stand in it by their ids: events keep their order.
 
@@ -278,7 +278,7 @@ class _Reader(LinesReader):
     def _called(self, call: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         id = as_text(call.get("id")) or f"{place.key}.{place.number}"
         if id in self.normaliser.calls:
-            # Some providers reuse ids in every reply; a record that is written again has a mark in its key.
+            # A provider may reuse ids (no session shows it); a record that is written again has a mark in its key.
             if id not in self.normaliser.returned_ids or "@" in place.key:
                 return
             self.normaliser.returned_ids.remove(id)
@@ -397,8 +397,8 @@ class _Reader(LinesReader):
 
     def _returned(self, native: NativeResult, beside: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         self._clear(native.call_id)
-        took = beside.get("durationMs")
-        duration = took / 1000 if isinstance(took, int | float) else self._durations.pop(native.call_id, None)
+        took = as_number(beside.get("durationMs"))
+        duration = self._durations.pop(native.call_id, None) if took is None else took / 1000
         returned = self.normaliser.returned(place, native, duration=duration)
         yield returned
         text = native.content if isinstance(native.content, str) else ""
@@ -547,10 +547,10 @@ class _Reader(LinesReader):
 
     def _tool_told(self, event: Mapping[str, Any], agent: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         id, name = as_text(event.get("call_id")), as_text(event.get("function_name"))
-        took = event.get("duration_ms")
+        took = as_number(event.get("duration_ms"))
         self._learn(name, as_text(event.get("mcp_server_name")))
         if agent is None or self._has_own_file(agent) or name is None or id in self.normaliser.calls:
-            if agent is None and id is not None and isinstance(took, int | float):
+            if agent is None and id is not None and took is not None:
                 self._durations[id] = took / 1000
             yield self._noted("tool_call", event, place)
             return
@@ -559,7 +559,7 @@ class _Reader(LinesReader):
         native = NativeCall(id or place.key, name, arguments if isinstance(arguments, dict) else {})
         yield self.normaliser.called(place, native)
         beside = {"status": event.get("status"), "errorType": event.get("error_type")}
-        duration, error = took / 1000 if isinstance(took, int | float) else None, event.get("error")
+        duration, error = None if took is None else took / 1000, event.get("error")
         if isinstance(error, str):
             result = NativeResult(native.id, error, is_error=True, name=name, item=beside)
             yield self.normaliser.returned(place, result, duration=duration)

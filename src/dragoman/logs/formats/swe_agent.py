@@ -1,8 +1,9 @@
 """SWE-agent's trajectories: `<instance>.traj`, one document: what was done step by step, and what the model was sent.
 
-`trajectory` has the steps, each with its action and what was observed; `history` the messages, some of them from a
-demonstration, and in runs with function calling the calls. An action is a line for SWE-agent's shell, so where no call
-says otherwise it is read as a command. Tokens and cost are counted for the whole run only, and there are no times.
+From published trajectories. `trajectory` has the steps, each with its action and what was observed; `history` the
+messages, some of them from a demonstration, and in runs with function calling the calls. An action is a line for
+SWE-agent's shell, so where no call says otherwise it is read as a command. Tokens and cost are counted for the whole
+run only, and there are no times.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dragoman.logs.base.json_ranges import MessagesReader
 from dragoman.logs.base.normalise import Normaliser, Place
 from dragoman.logs.formats.parts.chat_messages import arguments_of, text_of
 from dragoman.model import FinishReason, NativeCall, NativeResult, Usage, events as ev
-from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
+from dragoman.model.json_values import as_integer, as_number, as_object, as_objects, as_positive, as_text
 
 CLIENT: Final = "swe_agent"
 _NOT_KEPT: Final = ("history", "trajectory", "replay_config")
@@ -99,8 +100,7 @@ class _Reader(MessagesReader):
             yield self.normaliser.called(place, call)
         if calls:
             yield event(ev.ModelFinished, place, finish=FinishReason.CALLS, model=self._model)
-            seconds = step.get("execution_time")
-            taken = float(seconds) if isinstance(seconds, int | float) and len(calls) == 1 else None
+            taken = as_number(step.get("execution_time")) if len(calls) == 1 else None
             yield self.normaliser.returned(place, NativeResult(calls[0].id, observed), taken)
         elif observed:
             yield event(ev.UserSaid, place, text=observed, by="client")
@@ -131,10 +131,9 @@ class _Reader(MessagesReader):
         place.key = "info"
         stats = as_object(self._info.get("model_stats"))
         sent, received = as_integer(stats.get("tokens_sent")), as_integer(stats.get("tokens_received"))
-        cost = stats.get("instance_cost")
         if sent or received:
             usage = Usage(input_tokens=sent, output_tokens=received)
-            paid = float(cost) if isinstance(cost, int | float) and cost else None
+            paid = as_positive(stats.get("instance_cost"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=self._model, cost=paid)
         status = as_text(self._info.get("exit_status"))
         if status is not None:

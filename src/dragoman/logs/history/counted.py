@@ -93,6 +93,8 @@ class Counting:
         """Only the rows of these sessions and their sub-agents are."""
         if known is not None and (asked.project, asked.session) != (None, None):
             self._roots = known.roots_of(Filter(project=asked.project, session=asked.session, client=asked.client))
+        self.has_alone = self.has_logged = True
+        """Whether there are exchanges with a price of their own, and with a cost in the log; `tokens` finds out."""
         self._blocks: list[int] = []
         """The hours that blocks begin with."""
         if "block" in by:
@@ -144,13 +146,20 @@ class Counting:
 
     def tokens(self) -> Iterator[tuple[Names, str, dict[str, int | None], float | None, int]]:
         """Group, model, what is counted of it, what that cost, and how many of its exchanges have no known price."""
-        day = _DAY.format("usage")
-        within = f"usage.model, {day}, {self._bucket()}, {_USED}, {_PRICE}"
         sums = ", ".join(f"sum(usage.{name})" for name in _KINDS)
-        what = f"max({_PROMPT}), count(*), sum(usage.tokens IS NULL), sum(usage.doubtful), {sums}"
-        for found in self._ask("usage", within, what, "NOT usage.repeated"):
-            names, rest = found[: len(self._by)], found[len(self._by) :]
-            model, day, _, _, price, prompt, count, unsaid, doubtful = rest[: -len(_KINDS)]
+        counts = "count(*), count(usage.logged_cost), sum(usage.tokens IS NULL), sum(usage.doubtful)"
+        # To sort rows into groups is most of the work, so they have as few keys as can be.
+        kept = [one for one in self._by if _QUICK.get(one) != _DAY]
+        within = f"{_DAY.format('usage')}, usage.model, 3 * (16 * ({self._bucket()}) + {_USED}) + {_PRICE}"
+        self.has_alone = self.has_logged = False
+        for found in self._ask("usage", within, f"max({_PROMPT}), {counts}, {sums}", "NOT usage.repeated", by=kept):
+            rest = found[len(kept) :]
+            day, model, sort, prompt, count, logged, unsaid, doubtful = rest[: -len(_KINDS)]
+            of_group = iter(found)
+            names = [next(of_group) if one in kept else day for one in self._by]
+            price = sort % 3
+            self.has_alone = self.has_alone or price == _ALONE
+            self.has_logged = self.has_logged or logged > 0
             tokens: dict[str, int | None] = dict(zip(_KINDS, rest[-len(_KINDS) :], strict=True))
             cost = None
             if price == _PRICED:
@@ -191,7 +200,7 @@ class Counting:
         parts, values = [], []
         for table in tables:
             where, given = self._where(table)
-            keys = "".join(f", {one}" for one in self._keys(table, by, {**_TIMES, "block": _BLOCK}))
+            keys = "".join(f", {one}" for one in self._keys(table, by, {**_TIMES, "day": _DAY, "block": _BLOCK}))
             parts.append(f"SELECT {table}.scope AS scope{keys} FROM {table} WHERE {where}")
             values += given
         names = [f"k{number}" for number in range(len(by))]
@@ -206,10 +215,17 @@ class Counting:
     # ── SQL ────────────────────────────────────────────────────────────────
 
     def _ask(
-        self, table: str, within: str, what: str, only: str = "1", *, in_groups: bool = True
+        self,
+        table: str,
+        within: str,
+        what: str,
+        only: str = "1",
+        *,
+        in_groups: bool = True,
+        by: Sequence[str] | None = None,
     ) -> Iterator[tuple[Any, ...]]:
         where, values = self._where(table)
-        keys = [*self._keys(table, self._by, _QUICK), *([within] if within else [])]
+        keys = [*self._keys(table, self._by if by is None else by, _QUICK), *([within] if within else [])]
         selected = ", ".join((*keys, what))
         grouped = f" GROUP BY {', '.join(keys)}" if in_groups and keys else ""
         return self._index.ask(f"SELECT {selected} FROM {table} WHERE {where} AND {only}{grouped}", *values)

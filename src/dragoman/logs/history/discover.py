@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from dragoman.errors import LogError
-from dragoman.logs.archive import copies_folder, gone_logs
+from dragoman.logs.archive import copies_folder, gone_logs, is_anything_kept
 from dragoman.logs.base.compressed import ENDINGS, each_once
 from dragoman.logs.base.database import beginning
 from dragoman.logs.base.format import LogFormat, Places
@@ -118,11 +118,14 @@ def all_logs(
     Last come copies of logs that were kept (`dragoman.logs.archive`) and whose originals are gone; a caller who names
     other `places` gets none of them.
     """
+    if places is not None or not is_anything_kept():  # nothing is held of each log then
+        yield from _logs_there(places, named, folders)
+        return
     there: list[str] = []
     for found in _logs_there(places, named, folders):
         there.append(found.name)
         yield found
-    for copy, log in gone_logs(there) if places is None else ():
+    for copy, log in gone_logs(there):
         if log.format in FORMATS:
             yield Found(copy, log.format, copies_folder())
 
@@ -210,6 +213,8 @@ def find_logs(
                 raise
             passed.append(path)
             return []
+    if path.is_symlink():
+        raise LogError(f"{wanted!r} is a link to {os.fspath(path.readlink())!r}, which does not exist")
     if not wanted or "/" in wanted:
         raise LogError(f"there is no file {wanted!r}")
     known = list(all_logs(places, named, folders))
@@ -233,6 +238,8 @@ def _below(folder: Path, passed: list[Path] | None = None) -> Iterator[Found]:
         try:
             status = os.stat(path)
         except OSError:
+            if passed is not None and path.is_symlink():
+                passed.append(path)  # a link that leads nowhere
             continue
         if not stat.S_ISREG(status.st_mode):
             continue

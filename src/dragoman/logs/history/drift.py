@@ -20,7 +20,7 @@ import msgspec
 from dragoman.dialects import DIALECTS, Dialect, Steer
 from dragoman.logs.base.format import decoded
 from dragoman.logs.base.likeness import Likeness
-from dragoman.logs.base.normalise import is_perhaps_of_a_server
+from dragoman.logs.base.normalise import is_perhaps_of_a_server, tells_without_result
 from dragoman.logs.base.raw_bytes import Originals
 from dragoman.model import Failure, NativeCall, events as ev, operations as op
 from dragoman.registry import FORMATS
@@ -173,7 +173,7 @@ class _Checker:
             elif isinstance(event, ev.Unreadable):
                 self._add(found.format, event, "unreadable", "record", seen=event.reason)
         for called in waiting.values():
-            if dialect is not None and (not observed.results or (format.answers_unknown and format.captured)):
+            if dialect is not None and tells_without_result(found.format, has_results=bool(observed.results)):
                 self._call(found.format, dialect, called, None)
         if likeness.what is not None:
             self._unlike[found.path] = likeness.what

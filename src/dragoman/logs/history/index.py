@@ -151,7 +151,8 @@ class Index:
         database = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
         try:
             database.execute("PRAGMA trusted_schema = OFF")
-            database.execute("PRAGMA temp_store = MEMORY")
+            # In memory, what is sorted for a sum would take a megabyte for each thousand sessions.
+            database.execute("PRAGMA temp_store = FILE")
             _patiently(database, "PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
             self._prepared(database)

@@ -180,12 +180,15 @@ def _may_grow(row: FileRow) -> bool:
     return time.time_ns() - row.modified < _LATELY
 
 
+_HALF: Final = 1 << 63
+
+
 def column_of(number: int) -> int:
     """A number of the system as a column of SQLite holds it: of 64 bits, with a sign.
 
     Some file systems count inodes beyond that, and a file may be dated after 2262; it is only compared.
     """
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+    return number if -_HALF <= number < _HALF else (number + _HALF) % (2 * _HALF) - _HALF
 
 
 def beside_of(format: LogFormat, path: Path) -> str:

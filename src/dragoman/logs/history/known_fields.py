@@ -1,8 +1,8 @@
 """What is known of the fields in each client's logs, learnt from captured sessions, and how a log differs from it.
 
 The knowledge of a client is one file in `known/`: names of fields and kinds of values, never a value. `make known`
-writes these files again. Rules: a name seen in any version is known; a name that was there each time in a version must
-be there in that version; what was seen too rarely to say is not told.
+writes these files again (`tests/logs/learner.py`). Rules: a name seen in any version is known; a name that was there
+each time in a version must be there in that version; what was seen too rarely to say is not told.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -24,12 +23,8 @@ from .record_fields import KINDS, SAYS_KIND, Fields
 FOLDER: Final = Path(__file__).parent / "known"
 NO_VERSION: Final = "unknown"
 
-_FEW: Final = 3
+FEW: Final = 3
 """Objects of one place from which `always` means something."""
-_MANY: Final = 30
-"""Objects all of which have a field from which one without it is a difference."""
-_OFTEN: Final = 0.1
-"""The part of objects that have a field from which its absence in a long log is worth a look."""
 
 
 class Field(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -104,7 +99,7 @@ def clients_known() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
-def _number(version: str) -> list[int]:
+def version_number(version: str) -> list[int]:
     """A version as its numbers, by which versions are in order."""
     return [int(digits) for digits in re.findall(r"\d+", version)]
 
@@ -155,23 +150,6 @@ class Counted:
         return {name for fields in self.fields.values() for name in fields if not name.endswith("[]")}
 
 
-# ── learning ─────────────────────────────────────────────────────────────────
-
-
-Evidence = Literal["captured", "found", "made"]
-"""Where a log is from: captured from a client that was run, found as a client left it somewhere, or made by hand."""
-
-
-class _Learnt:
-    def __init__(self) -> None:
-        self.kinds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        self.kinds_made: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        """The same of logs made by hand: what they have of a field that a client writes says nothing of it."""
-        self.logs: list[tuple[str, Counted, Evidence]] = []
-        """Each log with its version."""
-        self.readings: list[Readings] = []
-
-
 class Readings(msgspec.Struct):
     """What the reader made of one log."""
 
@@ -184,159 +162,6 @@ class Readings(msgspec.Struct):
     """Replies, and records with tokens."""
     empty: int = 0
     """Records with tokens in which nothing is said and nothing called."""
-
-
-class Learner:
-    """Learns from logs of one client.
-
-    What must be in a log is learnt from those that were captured. One that was found may be shortened, and stands for
-    its own version alone; one made by hand shows names.
-    """
-
-    def __init__(self) -> None:
-        self._forms: dict[str, _Learnt] = defaultdict(_Learnt)
-
-    def learn(self, form: str, version: str, counted: Counted, readings: Readings, evidence: Evidence) -> None:
-        """Adds one log."""
-        learnt = self._forms[form]
-        learnt.logs.append((version, counted, evidence))
-        learnt.readings.append(readings)
-        kept = learnt.kinds_made if evidence == "made" else learnt.kinds
-        for place, fields in counted.fields.items():
-            for name, (kinds, _, _) in fields.items():
-                kept[place][name] |= kinds
-                kept[pooled(place)][name] |= kinds
-
-    def known(self, read: Iterable[str] = ()) -> Known:
-        """What was learnt; `read` are the names that the reader of a format nobody captured reads."""
-        return Known({name: _compiled(learnt) for name, learnt in sorted(self._forms.items())}, sorted(read))
-
-
-class _OfVersion:
-    """How many objects of one place the captured sessions of one version have, and how many of them have each field."""
-
-    def __init__(self) -> None:
-        self.objects = 0
-        self.having: Counter[str] = Counter()
-
-    def add(self, objects: int, fields: Mapping[str, tuple[set[str], int, Source]]) -> None:
-        """Adds one session."""
-        self.objects += objects
-        self.having.update({name: count for name, (_, count, _) in fields.items()})
-
-    def is_sure(self, name: str) -> bool:
-        """Whether so many objects have a field, without exception, that one without it is a difference."""
-        return self.objects >= _MANY and self.having[name] == self.objects
-
-
-def _compiled(learnt: _Learnt) -> Form:
-    captured = {version for version, _, evidence in learnt.logs if evidence != "made"}
-    versions = sorted(captured, key=lambda version: (_number(version), version))
-    others = sorted({version for version, _, evidence in learnt.logs if evidence == "made"} - captured)
-    numbers = {version: number for number, version in enumerate([*versions, *others])}
-    for made, fields in learnt.kinds_made.items():
-        for field, kinds in fields.items():
-            learnt.kinds[made].setdefault(field, kinds)
-    places = {place: _place(place, names, learnt.logs, numbers) for place, names in sorted(learnt.kinds.items())}
-    for name in [name for name in places if pooled(name) != name]:
-        # Of one tool's results only what is always there is worth keeping: names and kinds are known of all tools.
-        place = places[name]
-        place.fields = {field: Field("", None, steady=True) for field, it in place.fields.items() if it.steady}
-        if not place.fields:
-            del places[name]
-    return Form(versions, others, places, _reading(learnt.readings))
-
-
-def _place(
-    place: str, names: Mapping[str, set[str]], logs: list[tuple[str, Counted, Evidence]], versions: Mapping[str, int]
-) -> Place:
-    objects = 0
-    having: Counter[str] = Counter()
-    without: Counter[str] = Counter()
-    mixed: set[str] = set()
-    sets: dict[tuple[frozenset[str], bool], set[int]] = defaultdict(set)
-    shapes: Counter[frozenset[str]] = Counter()
-    of_version: dict[int, _OfVersion] = defaultdict(_OfVersion)
-    for version, counted, evidence in logs:
-        number = counted.objects[place]
-        if not number:
-            continue
-        fields = counted.fields[place]
-        shapes.update(counted.shapes[place])
-        for name in names.keys() - fields.keys():
-            without[name] = max(without[name], number)
-        if evidence != "made":
-            mixed |= {name for name, (_, count, _) in fields.items() if count < number}
-        if evidence == "captured":
-            objects += number
-            having.update({name: count for name, (_, count, _) in fields.items()})
-            of_version[versions[version]].add(number, fields)
-    # A field that some objects of a session lack may still be in all those of a version that was seen often.
-    sure = {number: {name for name in its.having if its.is_sure(name)} for number, its in of_version.items()}
-    steady = {
-        name
-        for name in names
-        if having[name] and not name.endswith("[]") and name != "*"
-        if name not in mixed or any(name in its for its in sure.values())
-    }
-    if objects < _FEW:
-        steady = set()
-    for version, counted, evidence in logs:
-        if counted.objects[place]:
-            unsure = mixed - sure.get(versions[version], set())
-            absent = frozenset(steady - (counted.fields[place].keys() - unsure))
-            sets[absent, evidence == "made"].add(versions[version])
-    known = {
-        name: Field(
-            "".join(sorted(kinds)),
-            without[name] if objects >= 2 * _FEW and having[name] >= _OFTEN * objects else None,
-            name in steady,
-        )
-        for name, kinds in sorted(names.items())
-    }
-    lacking = (
-        sorted((sorted(numbers), sorted(absent), made) for (absent, made), numbers in sets.items()) if steady else []
-    )
-    filled = not steady and objects >= _FEW and frozenset() not in shapes
-    either = _either(shapes, names.keys() - steady)
-    return Place(known, lacking, objects >= _MANY, either, filled, sorted(steady & mixed))
-
-
-def _either(shapes: Mapping[frozenset[str], int], optional: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of fields that are not always there, of which there is always one."""
-    if sum(shapes.values()) < 4 * _FEW:
-        return []
-
-    def alone(one: str, other: str) -> int:
-        return sum(count for names, count in shapes.items() if one in names and other not in names)
-
-    return [
-        (one, other)
-        for one, other in combinations(sorted(name for name in optional if not name.endswith("[]")), 2)
-        if all(one in names or other in names for names in shapes)
-        if min(alone(one, other), alone(other, one)) >= _FEW
-    ]
-
-
-def _reading(all_readings: list[Readings]) -> Reading:
-    records: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    tools: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    tokens, empty = [], []
-    for one in all_readings:
-        for sums, counts in ((records, one.records), (tools, one.tools)):
-            for name, (count, lesser) in counts.items():
-                sums[name][0] += count
-                sums[name][1] += lesser
-        if one.replies >= _FEW:
-            tokens.append(min(1.0, one.counted / one.replies))
-        if one.counted >= _FEW:
-            empty.append(one.empty / one.counted)
-    return Reading(
-        sorted(name for name, (count, notes) in records.items() if count >= _FEW and not notes),
-        sorted(name for name, (count, texts) in tools.items() if count >= _FEW and not texts),
-        round(min(tokens, default=0.0), 3),
-        round(max(empty, default=1.0), 3),
-    )
 
 
 # ── comparing ────────────────────────────────────────────────────────────────
@@ -388,7 +213,7 @@ def looks_like(counted: Counted) -> tuple[str, float] | None:
         return sum(1 + 1 / shared[name] for name in names & its) + sum(2 / shared[field] for field in fields & its)
 
     best = max(owners, key=likeness, default=None)
-    if best is None or len(names) < _FEW or len(names & owners[best]) < len(names) / 2:
+    if best is None or len(names) < FEW or len(names & owners[best]) < len(names) / 2:
         return None
     return best, len(names & owners[best]) / len(names)
 
@@ -433,7 +258,7 @@ def differences(
         else:
             missing.append(one)
     always = [one for one in missing if one.expected == _ALWAYS]
-    if len({one.field for one in always}) > _FEW and len(always) > _SHORTENED * expected:
+    if len({one.field for one in always}) > FEW and len(always) > _SHORTENED * expected:
         return found, len(always)  # one field that is missing everywhere was taken away by the client, not by hand
     return found + missing, 0
 
@@ -480,9 +305,9 @@ def _nearest(form: Form, versions: list[str]) -> set[int] | None:
         if version in (every := [*form.versions, *form.others]):
             chosen.add(every.index(version))
             continue
-        numbers = list(enumerate(map(_number, form.versions)))
-        before = [at for at, number in numbers if number and number < _number(version)]
-        after = [at for at, number in numbers if number and number > _number(version)]
+        numbers = list(enumerate(map(version_number, form.versions)))
+        before = [at for at, number in numbers if number and number < version_number(version)]
+        after = [at for at, number in numbers if number and number > version_number(version)]
         if not before:
             return set()  # older than all that is known: what it had, nobody saw
         chosen |= {*before[-1:], *after[:1]}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from dragoman.logs.base.database import SQLITE, beginning, glanced
+from dragoman.logs.base.database import SQLITE, glanced
 
 from .discover import SESSION_PAGES
 from .known_fields import looks_like
@@ -31,7 +31,13 @@ _BY_FIELDS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
 
 def described(path: Path) -> str:
     """What a file in no known format looks like, in a line."""
-    head = beginning(path, _HEAD)
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError as error:
+        if path.is_symlink() and not path.exists():
+            return f"a link to {str(path.readlink())!r}, which does not exist"
+        return f"a file that cannot be opened: {error.strerror or error}"
     if not head.strip():
         return "an empty file"
     for begin, name in SESSION_PAGES.items():

@@ -96,11 +96,6 @@ class Observed:
                 found.setdefault(kind, []).append(source)
         return found
 
-    def learn_kinds(self, originals: Originals) -> None:
-        """Counts for each kind of record how many gave nothing but notes."""
-        for kind, sources in self.kinds(originals, self.noted).items():
-            self.readings.records[kind] = [len(sources), sum(self.noted[source] for source in sources)]
-
 
 def counted_in(
     files: Iterable[Path],

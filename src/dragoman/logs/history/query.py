@@ -35,10 +35,11 @@ from .rows import TABLES, Row, SessionRow, UsageRow, columns_of
 from .session_list import SessionList
 from .sessions import key_of, numbered, sessions_of
 from .settled import Repeats, settle
-from .whole_sessions import Key, Table, WholeSessions, as_struct, is_copy, key
+from .whole_sessions import Key, Table, WholeSessions, as_struct, copies_in, is_copy, key
 
 if TYPE_CHECKING:
     from .scope_facts import ScopeFacts
+    from .spooled import Spooled
     from .sql import Asked, Result, SqlLimits
 
 
@@ -136,7 +137,7 @@ class Query:
                 if one.sessions is not None:
                     self.index.keep_only(one.path, one.sessions)
         every = found
-        self._walked = cache(lambda: [name_of(one.path) for one in every])
+        self._walked = cache(lambda: [name_of(one.name) for one in every])
         self._count = counts.files
         self._begin()
         return counts
@@ -183,7 +184,9 @@ class Query:
             # What lies in homes that are not asked now stays in the index, and out of the answers; so does a copy.
             known = {row.path: row for row in self.index.files()}
             seen: set[tuple[object, ...]] = set()
-            self.index.look_at(path_of(name) for name in self._walked() if not is_copy(known.get(name), seen))
+            copies = copies_in(self.index, known.values())
+            walked = (name for name in self._walked() if not is_copy(known.get(name), seen))
+            self.index.look_at(path_of(name) for name in walked if name not in copies)
             self._is_looking = True
         return self.index
 
@@ -310,6 +313,14 @@ class Query:
         row = self.find(id)
         return numbered(self._read(self._sessions.family(self._sessions.root(row))))
 
+    def spooled(self, id: str) -> Spooled:
+        """The same, to be read once and kept in a file: for a session that is too long for memory."""
+        from .spooled import Spooled
+
+        family = self._sessions.family(self._sessions.root(self.find(id)))
+        files = [(path_of(file), format) for file, format in self._files_of(family)]
+        return Spooled(files, frozenset(key(one) for one in family))
+
     def root_of(self, row: SessionRow) -> SessionRow:
         """The session that a sub-agent belongs to; a session itself."""
         return self._sessions.root(row)
@@ -423,12 +434,16 @@ class Query:
     def _read(self, rows: list[SessionRow]) -> Iterator[AnyEvent]:
         """The events of these sessions, and of no others that stand in their files."""
         keys = {key(row) for row in rows}
-        sessions = self._sessions
-        files = {file: format for row in rows for file, format in sessions.files_of(row)}
-        for file in sessions.sorted_files(files):
-            for event in read(path_of(file), files[file]):
+        for file, format in self._files_of(rows):
+            for event in read(path_of(file), format):
                 if key_of(event) in keys:
                     yield event
+
+    def _files_of(self, rows: list[SessionRow]) -> list[tuple[str, str]]:
+        """The files that these sessions stand in, in the order they are read in, each with its format."""
+        sessions = self._sessions
+        files = {file: format for row in rows for file, format in sessions.files_of(row)}
+        return [(file, files[file]) for file in sessions.sorted_files(files)]
 
     # ── tables ─────────────────────────────────────────────────────────────
 

@@ -34,7 +34,7 @@ _SAYS_TOOL: Final = ("tool", "toolName", "tool_name")
 _NAMES_TOOL_BESIDE: Final = {"args", "input", "arguments", "rawInput", "result", "response", "parameters"}
 """An object with a `name` and one of these is a call, or what came of one."""
 _CALL_IDS: Final = ("id", "call_id", "callId", "callID", "toolCallId", "tool_call_id", "tool_use_id", "toolUseId")
-_OPAQUE: Final = {
+OPAQUE: Final = {
     *("input", "args", "arguments", "parameters", "rawInput", "rawArguments", "parsedArgs", "function_args"),
     *("toolInput", "tool_input", "schema", "inputSchema", "input_schema", "parametersJsonSchema"),
     *("outputSchema", "output_schema", "model_input"),
@@ -102,7 +102,7 @@ class Walk:
         if not deepest:
             return
         for name, one in inner:
-            if name.removesuffix("[]") in _OPAQUE:
+            if name.removesuffix("[]") in OPAQUE:
                 continue
             its = self._tool_of(one, 0) or tool
             where = f"{place}.{name}"

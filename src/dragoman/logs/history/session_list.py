@@ -22,7 +22,7 @@ from .layout import json_text, microseconds, moment_of, writable
 from .listing import Listing, OfProject, name_of_project, sought_in, words_of
 from .projects import repositories_of
 from .rows import SessionRow
-from .whole_sessions import Key, WholeSessions, is_copy, key, only_one
+from .whole_sessions import Key, WholeSessions, copies_in, is_copy, key, only_one
 
 _SOME: Final = 500
 """How many changed sessions are put together at once."""
@@ -198,7 +198,8 @@ class SessionList:
     def _rows_of(self, sessions: set[str]) -> Iterator[tuple[Any, ...]]:
         files = sorted(self._index.files_with(sessions), key=self._place_of)
         seen: set[tuple[object, ...]] = set()
-        self._index.look_at(one.path for one in files if not is_copy(one, seen))
+        copies = copies_in(self._index, files)
+        self._index.look_at(one.path for one in files if not is_copy(one, seen) and one.path not in copies)
         whole = WholeSessions(self._index, find_repositories=False)
         ids = self._index.file_ids(one.path for one in files)
         places = {key(row): place for place, row in enumerate(whole.in_order)}

@@ -239,14 +239,43 @@ class Counter(Storable):
         return "turn"
 
 
-class _Builder:
-    """Puts the events of one stream together."""
+class Relations:
+    """What the events of one stream say of the agents it started, and of what started it."""
 
     def __init__(self, id: str, stream: str) -> None:
         self.id, self.stream = id, stream
         self.parent_session: str | None = None
         self.parent_call: str | None = None
         self.started_agents: list[tuple[str, str | None]] = []
+        self.spawns: list[tuple[str, str]] = []
+        self.first_words: str | None = None
+        """What the agent was told first."""
+
+    def calls_that_said(self, words: str | None) -> Sequence[str]:
+        """The calls that spawned agents with these words, in order, for logs that name them in no other way."""
+        return [call for call, prompt in self.spawns if words is not None and prompt == words]
+
+    def learn(self, event: ev.AnyEvent) -> None:
+        """Takes the next event of the stream."""
+        if isinstance(event, ev.UserSaid):
+            if event.by != "client" and self.first_words is None:
+                self.first_words = event.text
+        elif isinstance(event, ev.ToolCalled):
+            for one in event.call.operations:
+                if isinstance(one, op.SpawnAgent):
+                    self.spawns.append((event.call.id, one.prompt))
+        elif isinstance(event, ev.SessionStarted):
+            self.parent_session = self.parent_session or event.parent_session
+            self.parent_call = self.parent_call or event.parent_call
+        elif isinstance(event, ev.AgentStarted):
+            self.started_agents.append((event.agent_session or event.agent, event.call_id))
+
+
+class _Builder(Relations):
+    """Puts the events of one stream together."""
+
+    def __init__(self, id: str, stream: str) -> None:
+        super().__init__(id, stream)
         self._facts: dict[str, Any] = {}
         self._models: dict[str, None] = {}
         self._counter = Counter(stream)
@@ -254,33 +283,19 @@ class _Builder:
         self._results = _Results()
         self._unreadable = self._unknown = 0
         self._preface: list[ev.AnyEvent] = []
-        self._spawns: list[tuple[str, str]] = []
-        self.first_words: str | None = None
-        """What the agent was told first."""
-
-    def calls_that_said(self, words: str | None) -> Sequence[str]:
-        """The calls that spawned agents with these words, in order, for logs that name them in no other way."""
-        return [call for call, prompt in self._spawns if words is not None and prompt == words]
 
     def take(self, event: ev.AnyEvent) -> None:
         self._note(event)
-        if isinstance(event, ev.UserSaid) and event.by != "client" and self.first_words is None:
-            self.first_words = event.text
+        self.learn(event)
         if isinstance(event, ev.ToolCalled):
             self._results.expect(event)
-            spawns = [one for one in event.call.operations if isinstance(one, op.SpawnAgent)]
-            self._spawns += [(event.call.id, spawn.prompt) for spawn in spawns]
-        if isinstance(event, ev.SessionStarted):
+        elif isinstance(event, ev.SessionStarted):
             for field in ("cwd", "project", "branch"):
                 self._facts[field] = self._facts.get(field) or getattr(event, field)
-            self.parent_session = self.parent_session or event.parent_session
-            self.parent_call = self.parent_call or event.parent_call
         elif isinstance(event, ev.Unreadable):
             self._unreadable += 1
         elif isinstance(event, ev.UnknownRecord):
             self._unknown += 1
-        elif isinstance(event, ev.AgentStarted):
-            self.started_agents.append((event.agent_session or event.agent, event.call_id))
         elif isinstance(event, ev.ToolReturned):
             self._results.take(event)
         self._put(event)

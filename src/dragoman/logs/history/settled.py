@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from .index import Index
 from .rows import UsageRow
+from .whole_sessions import copies_in
 
 _IN_ORDER: Final = "replace(files.path, '/', char(1))"
 """Files are walked folder by folder, sorted by the parts of their paths."""
@@ -69,6 +70,8 @@ def _mark_copies(index: Index) -> None:
             if name in seen:
                 now.add(id)
             seen.add(name)
+    for path in copies_in(index, index.files()):
+        now |= {id for (id,) in index.ask("SELECT id FROM files WHERE path = ?", path)}
     index.write("UPDATE files SET copy = ? WHERE id = ?", [(id in now, id) for id in before ^ now])
     index.write("INSERT OR IGNORE INTO unsettled VALUES (?)", [(id,) for id in before ^ now])
 

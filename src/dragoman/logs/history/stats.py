@@ -323,9 +323,9 @@ class _Counting:
             for names, model, counted, cost, unpriced in counting.tokens():
                 self._tally(names).used(counted, cost, unpriced)
                 self._tally(names).models |= {model} - {""}
-            for names, alone in counting.alone():
+            for names, alone in counting.alone() if counting.has_alone else ():
                 self._tally(names).used({}, alone, int(alone is None))
-            for names, logged in counting.logged_costs():
+            for names, logged in counting.logged_costs() if counting.has_logged else ():
                 self._tally(names).logged_costs.append(logged)
         for names, sessions in counting.sessions(tables, in_groups=True).items():
             if names or sessions:

@@ -137,8 +137,11 @@ class _History:
         All worktrees of one repository are one project.
         """
         with self._lock, _Told():
-            found = self._fresh().projects(Filter(project=project))
-        return {"projects": [msgspec.to_builtins(one) for one in found[:limit]], "left_out": max(0, len(found) - limit)}
+            projects = self._fresh().projects(Filter(project=project))
+        return {
+            "projects": [msgspec.to_builtins(one) for one in projects[:limit]],
+            "left_out": max(0, len(projects) - limit),
+        }
 
     def search_events(
         self,
@@ -166,14 +169,14 @@ class _History:
         facts = {"text": text, "regex": regex, "ignore_case": ignore_case}
         after = _read_cursor(cursor, "search_events", asked, facts)
         pattern = Pattern(text, regex=regex, ignore_case=ignore_case)
-        found: list[tuple[tuple[Any, ...], Match]] = []
+        matches: list[tuple[tuple[Any, ...], Match]] = []
         with self._lock, _Told():
             for place, match in self._matches(pattern, asked, after, context):
-                found.append((place, match))
-                if len(found) > limit:
+                matches.append((place, match))
+                if len(matches) > limit:
                     break
-        page = found[:limit]
-        more = len(found) > limit
+        page = matches[:limit]
+        more = len(matches) > limit
         return {
             "matches": [_match_line(match) for _, match in page],
             "cursor": _cursor("search_events", asked, page[-1][0], facts) if more else None,
@@ -250,8 +253,8 @@ class _History:
                 kind="invalid_arguments",
             )
         cut = _Cut(max_chars)
-        found = [_whole_turn(whole.turns[index], cut, first_step, max_steps) for index in dict.fromkeys(turns)]
-        return {"session": whole.id, "stream": whole.stream, "turns": found}
+        listed = [_whole_turn(whole.turns[index], cut, first_step, max_steps) for index in dict.fromkeys(turns)]
+        return {"session": whole.id, "stream": whole.stream, "turns": listed}
 
     def analyse_session(self, session: SessionId) -> dict[str, Any]:
         """Find what went wrong or took long in a session: failures, loops, slow calls, use of the context window.
@@ -259,11 +262,11 @@ class _History:
         Each finding has coordinates and says what to do about it.
         """
         with self._lock, _Told():
-            found: dict[str, Any] = msgspec.to_builtins(analyse_session(self._fresh(), session))
-        findings = found["findings"]
-        found["findings"] = [{**one, "spots": one["spots"][:3]} for one in findings[:_FINDINGS]]
-        found["findings_left_out"] = max(0, len(findings) - _FINDINGS)
-        return found
+            analysis: dict[str, Any] = msgspec.to_builtins(analyse_session(self._fresh(), session))
+        findings = analysis["findings"]
+        analysis["findings"] = [{**one, "spots": one["spots"][:3]} for one in findings[:_FINDINGS]]
+        analysis["findings_left_out"] = max(0, len(findings) - _FINDINGS)
+        return analysis
 
 
 _FINDINGS: Final = 25
@@ -283,7 +286,7 @@ class _Told:
 def _filter(*, since: str | None = None, until: str | None = None, **facts: str | None) -> Filter:
     try:
         moments = {
-            name: None if said is None else moment_asked(said) for name, said in (("since", since), ("until", until))
+            name: None if text is None else moment_asked(text) for name, text in (("since", since), ("until", until))
         }
     except ValueError as error:
         raise ToolError(str(error), kind="invalid_arguments") from error
@@ -302,8 +305,8 @@ def _place(row: SessionRow) -> tuple[str, str, str]:
 def _asked_for(tool: str, asked: Filter, facts: dict[str, Any]) -> str:
     """A name for what was asked: a cursor goes on with that question only. An age (2d) is another time each time."""
     same = msgspec.structs.replace(asked, since=None, until=None)
-    said = msgspec.json.encode((tool, same, facts), order="sorted")
-    return hashlib.blake2b(said, digest_size=6).hexdigest()
+    encoded = msgspec.json.encode((tool, same, facts), order="sorted")
+    return hashlib.blake2b(encoded, digest_size=6).hexdigest()
 
 
 def _cursor(tool: str, asked: Filter, place: tuple[Any, ...], facts: dict[str, Any] | None = None) -> str:
@@ -323,18 +326,18 @@ def _read_cursor(text: str | None, tool: str, asked: Filter, facts: dict[str, An
         return None
     try:
         content = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        told: list[Any] = list(msgspec.json.decode(content, type=_SHAPES[tool]))
+        values: list[Any] = list(msgspec.json.decode(content, type=_SHAPES[tool]))
     except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError) as error:
         raise ToolError(
             f"{text!r} is no cursor of {tool}: give the one of its last answer as it is, or none to begin anew",
             kind="invalid_arguments",
         ) from error
-    if told[0] != _asked_for(tool, asked, facts or {}):
+    if values[0] != _asked_for(tool, asked, facts or {}):
         raise ToolError(
             f"this cursor of {tool} is of another question: ask the same again to go on, or leave the cursor out",
             kind="invalid_arguments",
         )
-    return told[1:]
+    return values[1:]
 
 
 # ── what is told ─────────────────────────────────────────────────────────────
@@ -417,8 +420,8 @@ class _Cut:
         self._longest = longest
 
     def __call__(self, text: str) -> str:
-        left = len(text) - self._longest
-        return text if left <= 0 else f"{text[: self._longest]}[… {left} more characters]"
+        more = len(text) - self._longest
+        return text if more <= 0 else f"{text[: self._longest]}[… {more} more characters]"
 
 
 def _whole_turn(turn: ev.Turn, cut: _Cut, first: int, most: int) -> dict[str, Any]:
@@ -445,34 +448,34 @@ def _opening(turn: ev.Turn) -> str:
 
 
 def _whole_step(step: ev.Step, cut: _Cut) -> dict[str, Any]:
-    told: dict[str, Any] = {"step": step.index}
-    thought, said = "\n".join(one.text for one in step.thought), "\n".join(one.text for one in step.said)
+    row: dict[str, Any] = {"step": step.index}
+    thought, text = "\n".join(one.text for one in step.thought), "\n".join(one.text for one in step.said)
     if thought:
-        told["thought"] = cut(thought)
-    if said:
-        told["said"] = cut(said)
+        row["thought"] = cut(thought)
+    if text:
+        row["said"] = cut(text)
     if step.tools:
-        told["calls"] = [_whole_call(use, cut) for use in step.tools]
+        row["calls"] = [_whole_call(use, cut) for use in step.tools]
     if step.usage.total is not None:
-        told["tokens"] = step.usage.total
-    return told
+        row["tokens"] = step.usage.total
+    return row
 
 
 def _whole_call(use: ev.ToolUse, cut: _Cut) -> dict[str, Any]:
     call = use.called.call
     arguments = call.native.arguments
-    told: dict[str, Any] = {
+    row: dict[str, Any] = {
         "call_id": call.id,
         "tool": call.native.name,
         "operations": [tag_of(one) for one in call.operations],
         "arguments": cut(arguments if isinstance(arguments, str) else as_json(arguments)),
     }
     if use.returned is None:
-        return {**told, "status": "waiting"}
+        return {**row, "status": "waiting"}
     outcomes, native = use.returned.result.outcomes, use.returned.result.native
     failure = next((kind for one in outcomes if (kind := failure_of(one, native)) is not None), None)
-    told["status"] = "done" if failure is None else "failed"
+    row["status"] = "done" if failure is None else "failed"
     if failure is not None:
-        told["failure"] = failure
-    told["result"] = cut("\n".join(text_of(one) for one in outcomes))
-    return told
+        row["failure"] = failure
+    row["result"] = cut("\n".join(text_of(one) for one in outcomes))
+    return row

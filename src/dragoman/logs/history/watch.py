@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -187,6 +188,8 @@ class _File:
             try:
                 facts = os.stat(path)
             except OSError:
+                continue
+            if not stat.S_ISREG(facts.st_mode):  # to open a pipe waits for whoever writes to it
                 continue
             found.append((facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns))
         return tuple(found)

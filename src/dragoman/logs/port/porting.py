@@ -266,7 +266,7 @@ def ported(
             lost += of_agent.new.lost
             placing.write(agent, messages_of(writer.api, said[-1], destination.model, offered))
         destination = msgspec.structs.replace(destination, agents=tuple(placing.agents))
-    path, beside = writer.path(destination), writer.beside(messages, destination)
+    path, beside = writer.path(destination), writer.more_files(messages, destination)
     result = Ported(
         client=to,
         id=destination.id,

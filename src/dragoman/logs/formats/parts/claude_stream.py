@@ -81,7 +81,8 @@ class Printed(msgspec.Struct):
     def spent(self, said: dict[str, Any]) -> Iterator[tuple[str, Usage]]:
         """The tokens of a run, by its models, unless each reply has its own.
 
-        Before the client told runs apart it counted on from one to the next; less than before is a new beginning.
+        Up to 2.1.252 the client counts on from one run to the next, 2.1.325 tells them apart; less than before is a new
+        beginning.
         """
         alone = said.get("model_usage_since_last_result")
         told = as_object(said.get("modelUsage") if alone is None else alone)

@@ -61,7 +61,7 @@ class ClaudeWriter(SessionWriter):
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
         return lines(_records(messages, to, {"isSidechain": False}))
 
-    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+    def more_files(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
         """The sub-agents' files: where 2.1.325 looks for them, with the facts that it keeps of each."""
         folder = self.path(to).with_suffix("") / "subagents"
         files: dict[PurePosixPath, bytes] = {}

@@ -23,7 +23,7 @@ from dragoman.logs.base.listing import files_in
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import CallMcpTool, FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_text import read_json
-from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
+from dragoman.model.json_values import as_integer, as_object, as_objects, as_positive, as_text
 
 SAID: Final = "api_conversation_history.json"
 SHOWN: Final = "ui_messages.json"
@@ -278,7 +278,7 @@ class TaskReader(LinesReader):
         tokens = as_object(metrics.get("tokens"))
         if tokens and not self._is_counted:
             counts_cache = as_object(value.get("modelInfo")).get("providerId") == _COUNTS_CACHE
-            usage, cost = _usage_beside(tokens, counts_cache=counts_cache), _cost(metrics.get("cost"))
+            usage, cost = _usage_beside(tokens, counts_cache=counts_cache), as_positive(metrics.get("cost"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=model, cost=cost)
 
     def _of_a_server(self, called: ev.ToolCalled) -> ev.ToolCalled:
@@ -379,7 +379,7 @@ class TaskReader(LinesReader):
                 facts = {**facts, "apiProtocol": "openai"}
             yield from self._asked(facts, model, place)
         elif what in _COUNTED and _usage(facts := _decoded(text)).total:
-            usage, cost = _usage(facts), _cost(facts.get("cost"))
+            usage, cost = _usage(facts), as_positive(facts.get("cost"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=self._model, cost=cost)
         elif what == "error_retry":
             yield self._retried(_decoded(text), text, place)
@@ -413,7 +413,7 @@ class TaskReader(LinesReader):
         if as_integer(facts.get("tokensIn")) is None:
             yield self.normaliser.event(ev.ClientNoted, place, name="say/api_req_started")
         else:
-            cost = _cost(facts.get("cost"))
+            cost = as_positive(facts.get("cost"))
             yield self.normaliser.event(ev.TokensUsed, place, usage=_usage(facts), model=model, cost=cost)
         failed = as_text(facts.get("streamingFailedMessage"))
         if facts.get("cancelReason") == "user_cancelled":
@@ -567,11 +567,6 @@ def _usage_beside(tokens: dict[str, Any], *, counts_cache: bool) -> Usage:
     if counts_cache and prompt is not None:
         prompt = max(0, prompt - (cached or 0))
     return Usage(input_tokens=prompt, cached_read_tokens=cached, output_tokens=answer)
-
-
-def _cost(given: Any) -> float | None:
-    known = isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < 1e15
-    return given if known else None
 
 
 def _decoded(text: str) -> dict[str, Any]:

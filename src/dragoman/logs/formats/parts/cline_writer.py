@@ -60,7 +60,7 @@ class ClineWriter(SessionWriter):
         origin = {"source": "cli", "mode": "user", "sessionId": to.id}
         return _document(messages, to, {"agent": "lead", "sessionId": to.id}, origin)
 
-    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+    def more_files(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
         asked = next((text for one in messages if one["role"] == "user" and (text := _text(one["content"]))), "")
         about = {
             "version": 1,

@@ -181,7 +181,7 @@ class Printed(Storable):
         elif what == "todo_list":
             yield from self._plan(item, place, normaliser)
         elif what == "web_search":
-            if is_done:  # the query is only in the record of the end
+            if is_done:  # up to 0.101 the query is only in the record of the end
                 yield from self._search(item, place, normaliser)
         elif what == "mcp_tool_call" or what in _CALLS:
             yield from self._call(item, place, normaliser, is_done=is_done)
@@ -196,14 +196,14 @@ class Printed(Storable):
         self, item: dict[str, Any], place: Place, normaliser: Normaliser, *, is_done: bool
     ) -> Iterator[ev.AnyEvent]:
         id = self._id(item, place)
-        if id not in normaliser.calls:  # some items have no record of their start
+        if id not in normaliser.calls:  # changed files and searches up to 0.101 have no record of their start
             yield normaliser.called(place, _native_call(id, item))
         if is_done:
             yield normaliser.returned(place, _native_result(id, item))
             yield from self._agents_in(id, item, place, normaliser)
 
     def _plan(self, item: dict[str, Any], place: Place, normaliser: Normaliser) -> Iterator[ev.AnyEvent]:
-        """A plan each time it has changed: the client prints it once more when a turn ends."""
+        """A plan each time it has changed: the client prints it once more when a turn ends (0.44 to 0.151)."""
         id, items = self._id(item, place), item.get("items")
         if self._plans.get(id) == items:
             return

@@ -43,7 +43,7 @@ class CodexWriter(SessionWriter):
         item = record["payload"]
         if item.get("type") != "reasoning" or not item.get("encrypted_content"):
             return []
-        # An item with an id must be followed by the very item that it led to; without one it is taken anywhere.
+        # The Responses API wants an item with an id before the one that it led to; without an id it takes it anywhere.
         return [{name: value for name, value in item.items() if name != "id"}]
 
     def resume(self, to: Destination) -> str:
@@ -55,7 +55,7 @@ class CodexWriter(SessionWriter):
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
         return _thread(messages, to, {"id": to.id, "source": "cli"})
 
-    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+    def more_files(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
         """Sub-agents: threads of their own, which name the one that started them."""
         files: dict[PurePosixPath, bytes] = {}
         for agent in to.agents:

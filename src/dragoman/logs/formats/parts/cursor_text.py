@@ -31,7 +31,7 @@ _LIKE_A_MARK: Final = re.compile(r"^\[([A-Z][a-z]{1,20}(?: [a-z]{1,20})?)\](?=\s
 _LIKE_A_SPEAKER: Final = re.compile(r"(?:\A|(?<=\n\n))([a-z]{2,20}):[ \t]*\n")
 
 Parameters = Callable[[str], frozenset[str]]
-"""Tool → the names its parameters may have; none for a tool nobody knows."""
+"""Tool → the names its parameters may have; none for an unknown tool."""
 Asked = Callable[[dict[str, Any], Place], ev.AnyEvent]
 
 

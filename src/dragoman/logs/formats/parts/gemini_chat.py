@@ -116,7 +116,7 @@ class ChatReader(DocumentReader):
         return self.read_pieces(data, pieces)
 
     def _saved(self, data: bytes) -> Pieces | None:
-        """The pieces of a conversation that was saved; the client says at its beginning where it works."""
+        """The pieces of a conversation that was saved; its first message names the folder (published checkpoints)."""
         pieces = pieces_of(data, _SAVED)
         start, end = pieces.elements[0] if pieces is not None and pieces.elements else (0, 0)
         folder = _FOLDER.search(data[start:end])
@@ -243,7 +243,7 @@ class ChatReader(DocumentReader):
         self._current = dict.fromkeys(ids)
 
     def _rewound(self, id: str, place: Place) -> ev.AnyEvent:
-        """The list is cut before this message; one that is not in it cuts all, as the client reads it."""
+        """The list is cut before this message; one that is not in it cuts all, as the client's public source has it."""
         ids = list(self._current)
         cut = ids.index(id) if id in self._current else 0
         to = self._last_before(cut)
@@ -306,8 +306,13 @@ class ChatReader(DocumentReader):
             if not text and not media:
                 return
         by = "client" if shown or text.lstrip().startswith(_CLIENTS_WORDS) else "user"
-        if self._stream == "main" and _TASK.fullmatch(text):
-            by = "agent"  # up to 0.24.0 the task of an agent stands among the user's words
+        if self._stream == "main" and (task := _TASK.fullmatch(text)) is not None:
+            # Up to 0.24.0 the task of an agent stands among the user's words, and is all that is kept of the agent:
+            # a stream of its own, which its words tie to the call that spawned it.
+            stream, place.stream = place.stream, f"agent-{place.key}"
+            yield self.normaliser.event(ev.UserSaid, place, text=task["words"], media=media, by="agent")
+            place.stream = stream
+            return
         if self._stream != "main" and by == "user":
             by = "client" if self._prompted else "agent"
             given = None if self._prompted else _TASK.fullmatch(text)

@@ -30,7 +30,7 @@ class GeminiWriter(SessionWriter):
     program = "gemini"
     version = "0.61.0"
     model = "gemini-2.5-pro"
-    # `activate_skill` is offered with the names of the skills that the machine has.
+    # 0.61.0 offers `activate_skill` with the names of the skills that the machine has.
     withheld = frozenset(("activate_skill", "list_mcp_resources", "read_mcp_resource"))
 
     def path(self, to: Destination) -> PurePosixPath:
@@ -55,7 +55,7 @@ class GeminiWriter(SessionWriter):
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
         return lines(_records(messages, to, to.id, "main"))
 
-    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+    def more_files(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
         """Sub-agents: each in a file of its own, in a folder with the session's id."""
         folder = self.path(to).parent / to.id
         return {

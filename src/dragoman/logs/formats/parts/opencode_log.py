@@ -96,7 +96,7 @@ class OpencodeLog(LogFormat):
     def files(self, home: Path) -> Iterator[Path]:
         databases = [path for path in files_in(home, "*.db") if holds_sessions(path)]
         yield from databases
-        # The tree of files stays after its sessions were migrated to a database.
+        # The tree of files stays after its sessions were migrated to a database (no home seen has both).
         known = {id for path in databases for (id,) in glanced(path, "SELECT id FROM session")}
         trees = files_in(home, "storage/session/*/*.json", "project/*/storage/session/info/*.json")
         yield from (path for path in trees if path.stem not in known)
@@ -112,6 +112,24 @@ class OpencodeLog(LogFormat):
             session for root in list(path.absolute().parents)[:5] for session in files_in(root, f"session/*/{id}.json")
         )
         return next(found, path)
+
+    members = (
+        (r"(.*)/session/(?:message|part)/(\w+)/(?:\w+/)?\w+\.json", r"\1/session/info/\2.json"),
+        (r"(.*)/message/(\w+)/\w+\.json", r"\1/session/*/\2.json"),
+        (r"(.*)/part/(msg_\w+)/\w+\.json", r"\1/message/*/\2.json"),
+    )
+
+    def related(self, path: Path) -> Iterator[Path]:
+        """The sessions that spawned this one, each where the one below it names it."""
+        if path.suffix != ".json" or _root_of(path) is None:
+            return
+        seen, one = {path}, path
+        while isinstance(above := _object(beginning(one, 1 << 20)).get("parentID"), str) and _NAME.fullmatch(above):
+            one = path.with_name(f"{above}.json")
+            if one in seen:
+                return
+            seen.add(one)
+            yield one
 
     def beside(self, path: Path) -> Iterator[Path]:
         """The log of a database; of a session in the tree its messages and their parts."""
@@ -318,7 +336,7 @@ class _Reader(LogReader):
         if root is None or not _NAME.fullmatch(id):
             yield from self.told(session, [], {})
             return
-        older = root / "session" / "message" / id  # from when each project had its own tree
+        older = root / "session" / "message" / id  # public source: from when each project had its own tree
         folder = older if self._path.absolute().parent.name == "info" else root / "message" / id
         bad: list[AnyEvent] = []
         messages = list(self._records(folder, bad))
@@ -372,7 +390,7 @@ class _Reader(LogReader):
         root: str | None = None,
     ) -> Iterator[AnyEvent]:
         """The events of one session: of its record, or of what names it while that is not here."""
-        self.normaliser.forget_all()  # a forked session repeats calls under the same ids
+        self.normaliser.forget_all()  # another session of the file may have the same ids
         self.normaliser.returned_ids.clear()
         teller = Session(self.normaliser, self.learn, session, root)
         yield from teller.begun()
@@ -386,8 +404,8 @@ class _Reader(LogReader):
     def learn(self, name: str) -> None:
         """A tool that ran and is none of the client's own was declared in that run.
 
-        One that was not declared would have been kept as `invalid`. All tools of servers and plug-ins have a mark in
-        their names; which part of it is the server's is said nowhere.
+        One that was not declared would have been kept as `invalid` (1.0.162 to 1.18.4). All tools of servers and
+        plug-ins have a mark in their names; which part of it is the server's is said nowhere.
         """
         if "_" in name and name not in self._functions and not self.normaliser.at(None).knows(name):
             self._functions.add(name)

@@ -9,7 +9,7 @@ import msgspec
 
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import ExecutedBy, FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
-from dragoman.model.json_values import as_object, as_text
+from dragoman.model.json_values import as_integer, as_object, as_positive, as_text
 
 _NOTED_PARTS = frozenset({"agent", "file", "patch", "snapshot", "step-start"})
 
@@ -115,7 +115,7 @@ class Session:
             yield from self._replied(message, info, parts)
 
     def _safely(self, events: Iterator[ev.AnyEvent], record: Record) -> Iterator[ev.AnyEvent]:
-        """The same; a record of a known kind in a shape nobody has seen is kept, and costs nothing else."""
+        """The same; a record of a known kind in an unknown shape is kept, and the others are read."""
         try:
             yield from events
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
@@ -193,7 +193,7 @@ class Session:
     def _tool(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         name, state = value["tool"], as_object(value.get("state"))
         id = as_text(value.get("callID")) or place.key
-        if id in self._normaliser.calls:  # some providers reuse ids in every reply
+        if id in self._normaliser.calls:  # a provider may reuse ids (no session shows it)
             id = f"{id}/{place.key}"
         if "unavailable tool" not in str(state.get("error")):  # Kilo 7.7.7 keeps its name; opencode says `invalid`
             self._learn(name)
@@ -244,7 +244,7 @@ class Session:
         yield self._normaliser.event(ev.ModelFinished, place, finish=finish, model=model)
 
     def _tokens(self, tokens: dict[str, Any], cost: Any, model: str | None, place: Place) -> ev.AnyEvent:
-        known = cost if isinstance(cost, int | float) and cost > 0 else None  # an unknown price is logged as 0 too
+        known = as_positive(cost)  # 1.18.16 logs an unknown price as 0
         return self._normaliser.event(ev.TokensUsed, place, usage=_usage(tokens), model=model, cost=known)
 
     def _replied(self, message: Record, info: dict[str, Any], parts: list[Record]) -> Iterator[ev.AnyEvent]:
@@ -269,7 +269,7 @@ class Session:
             ev.ErrorOccurred,
             place,
             message=message,
-            status=status if isinstance(status, int) else None,
+            status=as_integer(status),
             code=name,
             retried=retried,
         )

@@ -42,7 +42,7 @@ class OpencodeWriter(SessionWriter):
         return media.data is not None
 
     def new_id(self, time: datetime.datetime) -> str:
-        return f"ses_{_numbered(_DAY_END - _count(time, 0))}"  # its own count backwards, so that the newest is first
+        return f"ses_{_numbered(_DAY_END - _count(time, 0))}"  # 1.18.33 counts backwards: the newest is first
 
     def path(self, to: Destination) -> PurePosixPath:
         return PurePosixPath(f"{to.id}.json")
@@ -68,7 +68,7 @@ class OpencodeWriter(SessionWriter):
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
         return _session(messages, to, to.id, None)
 
-    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+    def more_files(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
         """Sub-agents: sessions that name the one that started them."""
         return {
             PurePosixPath(f"{agent.id}.json"): _session(agent.messages, to.of_agent, agent.id, agent.kind)
@@ -178,7 +178,7 @@ def _ended(result: Mapping[str, Any], time: int) -> dict[str, Any]:
 
 
 def _count(time: datetime.datetime, number: int) -> int:
-    """A number that grows with time and order, as the client's ids do."""
+    """A number that grows with time and order, as those in the ids of 1.18.33 do."""
     return (int(time.timestamp() * 1000) * 0x1000 + number) & _DAY_END
 
 

@@ -65,7 +65,7 @@ class StreamReader(LinesReader):
 
     def _begun(self, value: Mapping[str, Any], place: Place) -> ev.AnyEvent:
         self._version = place.version = as_text(value.get("qwen_code_version"))
-        place.key += ".init"  # the first record has the session's own id
+        place.key += ".init"  # the first record has the session's own id (0.5.2 to 0.24.4)
         servers = [as_text(one.get("name")) for one in as_objects(value.get("mcp_servers"))]
         tools = value.get("tools")
         named = {server: tuple(tools) if isinstance(tools, list) else () for server in servers if server}

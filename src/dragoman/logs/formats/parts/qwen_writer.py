@@ -52,7 +52,7 @@ class QwenWriter(SessionWriter):
     def written(self, messages: Sequence[dict[str, Any]], to: Destination) -> bytes:
         return lines(_records(messages, to, {}))
 
-    def beside(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
+    def more_files(self, messages: Sequence[dict[str, Any]], to: Destination) -> dict[PurePosixPath, bytes]:
         """Sub-agents: each in a file of its own, with the facts that the client keeps of it."""
         files: dict[PurePosixPath, bytes] = {}
         for agent in to.agents:
