@@ -72,7 +72,7 @@ def measure_memory(column: str) -> list[float]:
 def _of_two(question: str, column: str, floor: str, most: float, measure: Callable[[str], list[float]]) -> Bench:
     return Bench(
         question=question,
-        environments=dict.fromkeys((column, floor), "base"),
+        environments=dict.fromkeys((column, floor), "corpus"),
         floor=floor,
         targets=(Target(column, floor, most),),
         measure=measure,

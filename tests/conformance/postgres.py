@@ -16,9 +16,9 @@ from pathlib import Path
 class Server:
     """A server that listens on a socket in its own folder alone."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb")) or [shutil.which("initdb")]
+    def __init__(self, folder: Path, *, is_durable: bool = False) -> None:
+        self.folder, self._is_durable = folder, is_durable
+        found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb")) or [shutil.which("initdb") or ""]
         assert found[-1], "PostgreSQL is not installed: .ci/install-packages postgresql"
         self._programs = Path(found[-1]).parent
         # The server refuses to run as root; Debian's package brings a user for it.
@@ -33,7 +33,8 @@ class Server:
         return f"postgresql://dragoman@/postgres?host={self.folder}"
 
     def start(self) -> None:
-        options = f"-c listen_addresses='' -k {self.folder} -c fsync=off -c max_connections=100"
+        fsync = "on" if self._is_durable else "off"
+        options = f"-c listen_addresses='' -k {self.folder} -c fsync={fsync} -c max_connections=100"
         self._control("start", "-w", "-l", str(self.folder / "log"), "-o", options)
 
     def stop(self, mode: str = "fast") -> None:
@@ -52,14 +53,14 @@ class Server:
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
-    """A server that runs meanwhile."""
+def serving(*, is_durable: bool = False) -> Iterator[Server]:
+    """A server that runs meanwhile; unless it is durable, a power cut may cost it what it stored last."""
     # Not below pytest's own folder: only its owner may look into that, and a socket's path has to be short.
     with tempfile.TemporaryDirectory(prefix="dragoman-") as place:
         os.chmod(place, 0o755)
         folder = Path(place) / "pg"
         folder.mkdir(mode=0o700)
-        server = Server(folder)
+        server = Server(folder, is_durable=is_durable)
         server.start()
         try:
             yield server

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, StorageError
 from dragoman.fleet import Calendar, Decision, Entry, Queue
 
 Opened = Callable[[], Queue]
@@ -117,7 +117,7 @@ def keeps_decisions_until_the_run_has_gone_on(opened: Opened) -> None:
     queue.add("one")
     entry = held(queue, "dead")
     assert queue.end(entry, "waiting")
-    yes, no = Decision("approve", "d1"), Decision("refuse", "d2")
+    yes, no = Decision("approve", "d1" * 16), Decision("refuse", "d2" * 16)
     assert queue.decide(entry.id, (yes,), complete=False)
     assert queue.take("w") is None
     assert queue.decide(entry.id, (yes, no), complete=True)
@@ -179,7 +179,49 @@ def gives_what_somebody_should_be_told_of_to_one_worker_until_it_is_told(opened:
     ]
 
 
+FIRST_LAYOUT = (
+    "CREATE TABLE dragoman_queue (id TEXT PRIMARY KEY, task TEXT NOT NULL, folder TEXT NOT NULL, "
+    "state TEXT NOT NULL, priority INTEGER NOT NULL, added DOUBLE PRECISION NOT NULL, "
+    "start_at DOUBLE PRECISION NOT NULL, every DOUBLE PRECISION, attempts INTEGER NOT NULL, worker TEXT, "
+    "decisions TEXT NOT NULL, message TEXT NOT NULL, changed DOUBLE PRECISION NOT NULL)"
+)
+"""The table as the first version with a queue made it."""
+
+
+def keeps_the_entries_of_the_first_layout(opened: Opened) -> None:
+    database = opened()._database
+    database.execute("DROP TABLE dragoman_queue")
+    database.execute(FIRST_LAYOUT)
+    database.execute(
+        "INSERT INTO dragoman_queue VALUES (?, 'old', '', 'queued', 0, 1.0, 0.0, NULL, 0, NULL, '[]', '', 1.0)",
+        "0" * 32,
+    )
+    queues: list[Queue] = []
+    together = [threading.Thread(target=lambda: queues.append(opened())) for _ in range(4)]
+    for one in together:
+        one.start()
+    for one in together:
+        one.join()
+    assert len(queues) == 4
+    queues[0].add("new", calendar=Calendar("@daily", "UTC"))
+    assert [(entry.task, entry.cron) for entry in queues[1].entries()] == [("new", "@daily"), ("old", None)]
+    assert taken(queues[2]) == ["old"]
+
+
+def says_that_a_table_is_of_something_else(opened: Opened) -> None:
+    database = opened()._database
+    database.execute("DROP TABLE dragoman_queue")
+    database.execute("CREATE TABLE dragoman_queue (state TEXT, priority TEXT, added TEXT, id TEXT)")
+    try:
+        with pytest.raises(StorageError, match="rename the table dragoman_queue"):
+            opened()
+    finally:
+        database.execute("DROP TABLE dragoman_queue")
+
+
 LAWS = [
+    keeps_the_entries_of_the_first_layout,
+    says_that_a_table_is_of_something_else,
     gives_out_what_is_due_by_priority_and_age,
     gives_each_entry_to_one_worker,
     adds_what_comes_back_each_time_it_begins,

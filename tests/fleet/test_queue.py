@@ -15,3 +15,14 @@ from tests.fleet.queue_laws import LAWS, Opened
 @pytest.mark.parametrize("law", LAWS)
 def test_a_law_of_the_queue_holds_in_sqlite(law: Callable[[Opened], None], tmp_path: Path) -> None:
     law(lambda: Queue(SqliteDatabase(tmp_path / "queue.db")))
+
+
+def test_of_a_damaged_entry_a_number_is_nothing_and_the_rest_is_shown(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "queue.db")
+    queue = Queue(database)
+    added = queue.add("do it", folder="here")
+    database.execute("UPDATE dragoman_queue SET attempts = 'many', worker = 'w' WHERE id = ?", added.id)
+    (entry,) = queue.entries()
+    assert (entry.task, entry.folder, entry.attempts, entry.worker) == ("do it", "here", 0, "w")
+    assert entry.message.startswith("this entry is damaged: ")
+    queue.close()

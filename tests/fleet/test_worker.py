@@ -112,6 +112,31 @@ async def test_what_a_dead_worker_had_is_taken_over(queue: Queue, tmp_path: Path
     assert (queue.entry(entry.id).state, queue.entry(entry.id).attempts) == ("done", 2)
 
 
+async def test_a_worker_that_works_is_not_taken_for_dead(queue: Queue, tmp_path: Path) -> None:
+    entry = queue.add("touch begun; while [ ! -e ended ]; do sleep 0.05; done")
+    working = asyncio.ensure_future(worker(queue, tmp_path).work(until_empty=True, poll=0.01))
+    await waited_for((tmp_path / "work" / "begun").exists)
+    assert queue.take_over(1000.0, 1) == []
+    assert queue.entry(entry.id).state == "running"
+    (tmp_path / "work" / "ended").touch()
+    await working
+    assert (queue.entry(entry.id).state, queue.entry(entry.id).attempts) == ("done", 1)
+
+
+async def test_a_task_is_tried_five_times_and_one_task_runs_at_a_time_unless_told_otherwise(
+    queue: Queue, tmp_path: Path
+) -> None:
+    alone = "[ ! -e running ] && touch running && sleep 0.05 && rm running"
+    for task in ("exit 4", alone, alone):
+        queue.add(task)
+    await worker(queue, tmp_path).work(until_empty=True, poll=0.01)
+    assert sorted((one.task, one.state, one.attempts) for one in queue.entries()) == [
+        (alone, "done", 1),
+        (alone, "done", 1),
+        ("exit 4", "failed", 5),
+    ]
+
+
 async def test_somebody_is_told_once_and_again_only_after_a_failure(queue: Queue, tmp_path: Path) -> None:
     for task in ("exit 8", "exit 0", "exit 7"):
         queue.add(task)
@@ -153,4 +178,23 @@ async def test_a_database_that_is_away_when_the_queue_is_empty_does_not_end_the_
     await worker(queue, tmp_path, say=said.append).work(until_empty=True, poll=0.01)
     assert [line for line in said if "it does not answer" in line] == ["cannot write queue.db: it does not answer"] * 2
     assert (tmp_path / "work" / "done").exists()
+    assert next(away, None) is None
+
+
+async def test_what_ends_while_the_database_is_away_is_said_when_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the entry would be running for as long as its worker lives."""
+    queue = Queue(SqliteDatabase(tmp_path / "queue.db"))
+    entry = queue.add("touch done")
+    end, away = queue.end, iter([True, True, False])
+
+    def ending(*words: Any, **options: Any) -> bool:
+        if next(away, False):
+            raise StorageError("queue.db", "it does not answer")
+        return end(*words, **options)
+
+    monkeypatch.setattr(queue, "end", ending)
+    await worker(queue, tmp_path, silent=0.1).work(until_empty=True, poll=0.01)
+    assert (queue.entry(entry.id).state, queue.entry(entry.id).attempts) == ("done", 1)
     assert next(away, None) is None

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, Final, Literal, NamedTuple
+from contextlib import suppress
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from dragoman.errors import ConfigError, nearest
+from dragoman.errors import ConfigError, StorageError, nearest
 from dragoman.logs.stores import Database
 
 from .calendar import Calendar
@@ -32,22 +33,31 @@ TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS dragoman_workers (id TEXT PRIMARY KEY, seen DOUBLE PRECISION NOT NULL)",
 )
 
+_LATER: Final = {"cron": "TEXT", "zone": "TEXT", "tell_at": "DOUBLE PRECISION"}
+"""Columns that the first queues did not have: they are added to those when they are opened."""
+
+Digest = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{8,128}\Z")]
+"""What names one call, and never "all" of them."""
+RunId = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{32}\Z")]
+
 
 class Decision(NamedTuple):
     """The answer of a person to a call that waits, named by its digest."""
 
     verdict: Literal["approve", "refuse"]
-    call: str
+    call: Digest
 
 
 class Entry(msgspec.Struct, frozen=True):
     """One task. Times are seconds since 1970, as the database counts them; `every` is seconds.
 
+    What other programs wrote into the database may be anything: an entry that is not as this says is damaged and fails.
+
     `cron` and `zone` are those of a `Calendar`. `tell_at` is when somebody should be told of its state by whoever gets
     to it; `None`: nobody, or they know.
     """
 
-    id: str
+    id: RunId
     task: str
     folder: str
     state: State
@@ -84,7 +94,28 @@ class Queue:
             f"(SELECT CASE WHEN max(added) >= {self._now} THEN max(added) + 0.000001 ELSE {self._now} END "
             "FROM dragoman_queue)"
         )
-        database.script(TABLES)
+        try:
+            database.script(TABLES)
+            self._update()
+        except BaseException:
+            database.close()
+            raise
+
+    def _update(self) -> None:
+        """Brings a queue that an earlier version made to the columns it has now; its entries stay."""
+        for column, kind in _LATER.items():
+            try:
+                self._database.execute(f"SELECT {column} FROM dragoman_queue LIMIT 0")
+            except StorageError:
+                with suppress(StorageError):  # another process does the same at this moment
+                    self._database.execute(f"ALTER TABLE dragoman_queue ADD COLUMN {column} {kind}")
+        try:
+            self._database.execute(f"SELECT {_COLUMNS} FROM dragoman_queue LIMIT 0")
+        except StorageError as error:
+            advice = (
+                "if another version made its queue, use that, or rename the table dragoman_queue and add tasks anew"
+            )
+            raise StorageError(error.path, error.reason, advice) from error
 
     # ── for those who have tasks ───────────────────────────────────────────
 
@@ -169,20 +200,29 @@ class Queue:
 
     def take(self, worker: str) -> Entry | None:
         """Gives the next entry that is due to a worker."""
-        with self._database.transaction():
-            found = self._entries(
-                f"UPDATE dragoman_queue SET state = 'running', worker = ?, attempts = attempts + 1, "
-                f"changed = {self._now} WHERE id = (SELECT id FROM dragoman_queue WHERE state = 'queued' AND "
-                f"start_at <= {self._now} ORDER BY priority DESC, added, id LIMIT 1 {self._database.skipping}) "
-                f"AND state = 'queued' RETURNING {_COLUMNS}",
-                worker,
-            )
-            if not found:
-                return None
-            (entry,) = found
-            if entry.every is not None or entry.cron is not None:
-                self._add_next(entry)
-        return entry
+        while True:
+            with self._database.transaction():
+                rows = self._database.execute(
+                    f"UPDATE dragoman_queue SET state = 'running', worker = ?, attempts = attempts + 1, "
+                    f"changed = {self._now} WHERE id = (SELECT id FROM dragoman_queue WHERE state = 'queued' AND "
+                    f"start_at <= {self._now} AND id IS NOT NULL "
+                    f"ORDER BY priority DESC, added, id LIMIT 1 {self._database.skipping}) "
+                    f"AND state = 'queued' RETURNING {_COLUMNS}",
+                    worker,
+                )
+                if not rows:
+                    return None
+                try:
+                    entry = _read(rows[0])
+                    if entry.every is not None or entry.cron is not None:
+                        self._add_next(entry)
+                    return entry
+                except _DAMAGED as error:  # it costs the others nothing
+                    self._database.execute(
+                        f"UPDATE dragoman_queue SET state = 'failed', worker = NULL, decisions = '[]', every = NULL, "
+                        f"cron = NULL, zone = NULL, changed = {self._now}, message = ? WHERE id = ?",
+                        *(f"this entry is damaged: {error}", rows[0][0]),
+                    )
 
     def _add_next(self, entry: Entry) -> None:
         """The next time of an entry that comes back: counted from when this one was due, and not before now.
@@ -296,7 +336,42 @@ class Queue:
         )
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
+_DAMAGED: Final = (msgspec.ValidationError, msgspec.DecodeError, ConfigError)
+
+
+def _read(row: tuple[Any, ...]) -> Entry:
+    """An entry; one of `_DAMAGED` if it is none."""
     facts = dict(zip(Entry.__struct_fields__, row, strict=True))
-    facts["decisions"] = msgspec.json.decode(facts["decisions"], type=tuple[Decision, ...])
-    return Entry(**facts)
+    if not isinstance(facts["decisions"], str):
+        raise msgspec.ValidationError("its decisions are no text")
+    return msgspec.convert({**facts, "decisions": msgspec.json.decode(facts["decisions"])}, Entry)
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    """An entry as it can be shown: of a damaged one, what is wrong counts as not said."""
+    try:
+        return _read(row)
+    except _DAMAGED as error:
+        facts = dict(zip(Entry.__struct_fields__, row, strict=True))
+        shown: dict[str, Any] = {"decisions": (), "message": f"this entry is damaged: {error}"}
+        for field in msgspec.structs.fields(Entry):
+            if field.name not in shown:
+                shown[field.name] = _shown(facts[field.name], field.type)
+        return Entry(**shown)
+
+
+def _shown(value: Any, kind: Any) -> Any:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        if kind == State:
+            return "failed"
+        return str(value) if kind in (str, RunId) else next((none for none in (None, 0) if _is(none, kind)), None)
+
+
+def _is(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True

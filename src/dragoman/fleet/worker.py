@@ -134,14 +134,25 @@ class Worker:
             self._say(f"{entry.id[:8]}: {error}")  # its entry stays taken: when this worker is gone, another continues
 
     async def _run(self, entry: Entry) -> None:
-        """Runs one entry and says what became of it."""
-        folder = (self._root / entry.folder).resolve()
-        if not folder.is_relative_to(self._root) or not folder.is_dir():
-            self._end(entry, Ended("failed"), f"there is no folder {entry.folder!r} in {self._root}")
-            return
+        """Runs one entry and says what became of it, once the database is there to hear it."""
+        try:
+            ended, message = await self._ran(entry)
+        except (StorageError, OSError) as error:  # it could not be begun
+            ended, message = Ended("queued", self._silent), str(error)
+        while True:
+            try:
+                self._end(entry, ended, message)
+                return
+            except StorageError as error:  # this worker lives: nobody else would end it
+                self._say(f"{entry.id[:8]}: {error}")
+                await asyncio.sleep(self._silent / 10)
+
+    async def _ran(self, entry: Entry) -> tuple[Ended, str]:
+        folder = self._folder_of(entry)
+        if folder is None:
+            return Ended("failed"), f"there is no folder {entry.folder!r} in {self._root}"
         if self._store.is_held(entry.id):  # the process of a worker that died may have lived on
-            self._end(entry, Ended("queued", self._silent), "its last process is still there")
-            return
+            return Ended("queued", self._silent), "its last process is still there"
         words, environment = self._command(entry)
         self._say(f"{entry.id[:8]}: begins")
         process = await asyncio.create_subprocess_exec(
@@ -164,7 +175,15 @@ class Worker:
         ended = self._meaning(process.returncode)
         if ended.retried is not None and entry.attempts >= self._most:
             ended = Ended("failed")
-        self._end(entry, ended, "" if ended.state == "done" else message)
+        return ended, "" if ended.state == "done" else message
+
+    def _folder_of(self, entry: Entry) -> Path | None:
+        """The folder that an entry names, if it is one and lies in the workspace, wherever links lead."""
+        try:
+            folder = (self._root / entry.folder).resolve()
+            return folder if folder.is_relative_to(self._root) and folder.is_dir() else None
+        except (OSError, ValueError, RuntimeError):  # no path at all, or links in a circle
+            return None
 
     async def _followed(self, process: asyncio.subprocess.Process, entry: Entry) -> str:
         """Gives a process its task and waits for its end; the last it said. One that was cancelled is stopped."""

@@ -78,7 +78,7 @@ def build(
 
     Logs that are in the corpus and did not change are not opened. The command can be stopped at any time and run
     again, and several can run at once: nothing is counted twice. Object storage is s3://bucket/folder,
-    gs://bucket/folder or az://account/container/folder, with keys from the environment.
+    gs://bucket/folder or az://container/folder, with keys from the environment.
 
     \b
     dragoman corpus build ~/corpus

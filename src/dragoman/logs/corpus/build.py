@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import msgspec
@@ -47,7 +48,7 @@ from .parts import (
 )
 from .places import Place, place_of
 from .sources import NO_LOG, UNKNOWN, Input, Known, Labels, inputs_here, inputs_of
-from .streams import contents, path_of_name, recognised
+from .streams import Copies, contents, recognised
 
 _PART_BYTES: Final = 32 << 20
 """How many bytes of logs a part is made from, about."""
@@ -78,6 +79,8 @@ class Plan(msgspec.Struct):
     parts: list[list[Input]]
     inputs: int = 0
     unchanged: int = 0
+    failures: list[tuple[str, str]] = []
+    """What could not even be listed, each with the reason."""
 
 
 class Counts(msgspec.Struct):
@@ -161,7 +164,8 @@ def planned(
     plan = Plan(order, [])
     waiting: dict[str, Input] = {}
     every = [inputs_here(here, labels, known, is_known)]
-    every += [inputs_of(one, labels, folders, known, is_known, to) for one in sources]
+    problems: dict[str, str] = {}
+    every += [inputs_of(one, labels, folders, known, is_known, to, problems) for one in sources]
     for some in every:
         for one, is_there in some:
             if _number(one.address) % shard[1] != shard[0] - 1:
@@ -171,6 +175,7 @@ def planned(
             if not is_there:
                 waiting[one.address] = one
     plan.parts = _parts(list(waiting.values()), part_bytes)
+    plan.failures = list(problems.items())
     return plan
 
 
@@ -289,11 +294,11 @@ def _opened(one: Input) -> Iterator[tuple[Path, _Pieces]]:
         yield Path(one.name), _Pieces(one.address, lambda: _pieces_of_file(one.name))
         return
     place = place_of(one.root)
-    with path_of_name(one.name) as path:
-        for other in one.beside:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.with_name(Path(other.name).name).write_bytes(b"".join(place.pieces(other.name, other.etag)))
-        yield path, _Pieces(one.address, lambda: place.pieces(one.name, one.etag))
+    with TemporaryDirectory(prefix="dragoman-") as folder:
+        copies = Copies(place, Path(folder))
+        if one.beside:
+            copies.fetch(one.beside)
+        yield copies.path(one.name), _Pieces(one.address, lambda: place.pieces(one.name, one.etag), copies)
 
 
 def _pieces_of_file(path: str) -> Iterator[bytes]:
@@ -305,12 +310,14 @@ def _pieces_of_file(path: str) -> Iterator[bytes]:
 class _Pieces:
     """What a log holds, from its beginning as often as it is asked for; what was looked at is not read twice."""
 
-    def __init__(self, name: str, begin: Callable[[], Iterator[bytes]]) -> None:
-        self._name, self._begin = name, begin
+    def __init__(self, name: str, begin: Callable[[], Iterator[bytes]], copies: Copies | None = None) -> None:
+        self._name, self._begin, self._copies = name, begin, copies
         self._begun: Iterator[bytes] | None = None
 
     def recognised(self, path: Path) -> LogFormat:
         format, self._begun = recognised(path, self.again())
+        if self._copies is not None:
+            self._copies.fetch_related(format, path, lambda: contents(self._name, self._begin()))
         return format
 
     def again(self) -> Iterator[bytes]:
@@ -329,9 +336,9 @@ def _format_of(one: Input, path: Path, pieces: _Pieces) -> LogFormat:
 
 def _beside_of(one: Input, format: LogFormat, path: Path) -> str:
     """What stands for the files that are read with a log: the same for its copy on another machine."""
-    beside = [(Path(other.name).name, other.size) for other in one.beside]
-    if not one.root and format.may_have_beside(one.name):
-        beside = [(other.name, other.stat().st_size) for other in format.beside(path) if other.is_file()]
+    if not format.may_have_beside(one.name):
+        return ""
+    beside = [(other.name, other.stat().st_size) for other in format.beside(path) if other.is_file()]
     return digest(msgspec.json.encode(sorted(beside))) if beside else ""
 
 

@@ -32,6 +32,7 @@ def built(plan: Plan, *, workers: int = 1, progress: Progress | None = None) -> 
 
 def _counted(plan: Plan, made: Iterator[Made], progress: Progress | None) -> Counts:
     counts = Counts(inputs=plan.inputs, unchanged=plan.unchanged)
+    counts.add(Made(failures=plan.failures))
     for one in made:
         counts.add(one)
         if progress is not None:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -46,8 +46,11 @@ class Place(abc.ABC):
         self.address = address
 
     @abc.abstractmethod
-    def listed(self, below: str = "") -> Iterator[Listed]:
-        """The objects below a name, in the order of their names."""
+    def listed(self, below: str = "", problems: dict[str, str] | None = None) -> Iterator[Listed]:
+        """The objects below a name, in the order of their names.
+
+        Those whose names nobody here can say are put into `problems`, address → reason; without that, `LogError`.
+        """
 
     @abc.abstractmethod
     def pieces(self, name: str, etag: str | None = None) -> Iterator[bytes]:
@@ -67,7 +70,7 @@ class Place(abc.ABC):
 
 
 def place_of(address: str) -> Place:
-    """The place of an address: a path, `file://…`, `s3://bucket/folder`, `gs://…`, `az://account/container/folder`."""
+    """The place of an address: a path, `file://…`, `s3://bucket/folder`, `gs://…`, `az://container/folder`."""
     scheme, found, rest = address.partition("://")
     if not found:
         return Folder(address)
@@ -94,7 +97,7 @@ class Folder(Place):
         self.path = Path(os.path.abspath(os.path.expanduser(path)))
         super().__init__(str(self.path))
 
-    def listed(self, below: str = "") -> Iterator[Listed]:
+    def listed(self, below: str = "", problems: dict[str, str] | None = None) -> Iterator[Listed]:
         found = []
         for folder, _, names in os.walk(self.path / below):
             for name in names:
@@ -159,13 +162,66 @@ class Bucket(Place):
     def __reduce__(self) -> tuple[Any, ...]:
         return Bucket, (self.address,)
 
-    def listed(self, below: str = "") -> Iterator[Listed]:
+    def listed(self, below: str = "", problems: dict[str, str] | None = None) -> Iterator[Listed]:
         with self._told("list"):
-            for some in self._obstore.list(self._store, prefix=below or None):
-                for one in some:
-                    modified = int(one["last_modified"].timestamp() * 1_000_000) * 1_000
-                    etag = (one["e_tag"] or f"{one['size']}-{modified}").strip('"')
-                    yield Listed(one["path"], one["size"], modified, etag)
+            if problems is None:
+                for some in self._obstore.list(self._store, prefix=below or None):
+                    yield from map(_listed, some)
+            else:
+                yield from self._listed_in_part(below, None, problems)
+
+    def _listed_in_part(self, below: str, after: str | None, problems: dict[str, str]) -> Iterator[Listed]:
+        """What can be listed. obstore refuses a whole page of a list for one name in it that is no path to it."""
+        last = after
+        try:
+            for some in self._obstore.list(self._store, prefix=below or None, offset=after):
+                for one in map(_listed, some):
+                    last = one.name
+                    yield one
+            return
+        except self._obstore.exceptions.InvalidPathError as error:
+            refused, reason = error, _first_line(str(error))
+        try:
+            found = self._obstore.list_with_delimiter(self._store, prefix=below or None)
+        except self._obstore.exceptions.InvalidPathError:
+            # One lies in this very folder: then its list can only be asked for from a name on.
+            yield from self._listed_past(below, last, self._impossible(str(refused), below), reason, problems)
+            return
+        for one in map(_listed, found["objects"]):
+            if last is None or one.name > last:
+                yield one
+        for folder in found["common_prefixes"]:
+            if last is None or f"{folder}/\U0010ffff" > last:
+                yield from self._listed_in_part(folder, last, problems)
+
+    def _listed_past(
+        self, below: str, last: str | None, name: _Impossible | None, reason: str, problems: dict[str, str]
+    ) -> Iterator[Listed]:
+        """What follows after a name that is no path, and what is in the folder that it lies in."""
+        missing = "up to 1,000 names that come before it may be missing too"
+        whole = f"{self.address}/{below}".rstrip("/")
+        if name is None or (last is not None and name.past <= last):  # the service cannot begin after a name
+            problems[whole] = f"cannot list all of it: {reason}; rename that"
+            return
+        begin = len(below) + 1 if below else 0
+        child = name.folder[begin:].partition("/")[0]
+        past = name.past
+        if child:
+            folder = name.folder[:begin] + child
+            problems[f"{whole}/{child}"] = f"a name in it is no path ({reason}); {missing}"
+            yield from self._listed_in_part(folder, last, problems)
+            past = f"{folder}0"  # "0" is what follows "/"
+        else:
+            problems[f"{self.address}/{name.told}"] = f"{reason}; rename it: {missing}"
+        yield from self._listed_in_part(below, past, problems)
+
+    def _impossible(self, error: str, below: str) -> _Impossible | None:
+        """The name that a list was refused for, which the error says with the folder of this place before it."""
+        found = _REFUSED.match(error)
+        key = "" if found is None else next(one for one in found.groups() if one is not None)
+        above = self.address.split("://", 1)[1].split("/")[1:]
+        name = key.lstrip("/").removeprefix("/".join([*above, ""]))
+        return _impossible(name) if name.startswith(below) else None
 
     def pieces(self, name: str, etag: str | None = None) -> Iterator[bytes]:
         with self._told("read", name):
@@ -209,6 +265,41 @@ class Bucket(Place):
             if is_written:
                 raise StorageError(where, reason, _ADVICE) from error
             raise LogError(f"cannot {what} {where}: {reason}; {_ADVICE}") from error
+
+
+_REFUSED: Final = re.compile(
+    r'[^\n]*?(?:Path "(.*)" contained empty path segment|Error parsing Path "(.*)": Encountered illegal)', re.DOTALL
+)
+"""How obstore 0.12 says which name is none to it."""
+
+
+class _Impossible(NamedTuple):
+    """A name that is no path: all of it, the folder of the part that is none, and what comes after such names."""
+
+    told: str
+    folder: str
+    past: str
+
+
+def _impossible(name: str) -> _Impossible | None:
+    begin = 0
+    for part in name.split("/"):
+        end = begin + len(part)
+        if part in ("", ".", ".."):
+            return _Impossible(name, name[: max(begin - 1, 0)], name[:end] + ("0" if end < len(name) else " "))
+        for at in range(begin, end):
+            if name[at] < " ":
+                return _Impossible(name, name[: max(begin - 1, 0)], f"{name[:at]} ")
+            if name[at] == "\x7f":
+                return _Impossible(name, name[: max(begin - 1, 0)], f"{name[:at]}\x80")
+        begin = end + 1
+    return None
+
+
+def _listed(one: Any) -> Listed:
+    modified = int(one["last_modified"].timestamp() * 1_000_000) * 1_000
+    etag = (one["e_tag"] or f"{one['size']}-{modified}").strip('"')
+    return Listed(one["path"], one["size"], modified, etag)
 
 
 class _Gone(LogError):

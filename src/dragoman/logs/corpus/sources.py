@@ -19,11 +19,11 @@ from dragoman.errors import ConfigError, LogError
 from dragoman.logs.base.compressed import ENDINGS, each_once
 from dragoman.logs.base.reading import UnknownFormat, recognise
 from dragoman.logs.history.discover import Found, files_below, read_endings
-from dragoman.logs.history.indexed_file import beside_of, name_of, path_of
+from dragoman.logs.history.indexed_file import beside_of, digest, name_of, path_of
 from dragoman.registry import FORMATS
 
 from .places import Folder, Listed, Place
-from .streams import beside_names
+from .streams import beside_names, read_with
 
 NO_LOG: Final = ""
 """The format of a file that is no log, or that is read with another."""
@@ -80,15 +80,17 @@ def inputs_of(
     known: Mapping[str, Known],
     is_known: IsKnown,
     without: Place,
+    problems: dict[str, str],
 ) -> Iterator[tuple[Input, bool]]:
     """Every input of a source, and whether it is in the corpus already. What lies in the corpus itself is left out.
 
-    `folders` says which labels the folders below the source name, the uppermost first.
+    `folders` says which labels the folders below the source name, the uppermost first. What has a name that nobody here
+    can say is put into `problems`.
     """
     if isinstance(source, Folder):
         yield from _of_folder(source, labels, folders, known, is_known, without)
     else:
-        yield from _of_bucket(source, labels, folders, is_known, without)
+        yield from _of_bucket(source, labels, folders, is_known, without, problems)
 
 
 def labelled(name: str, labels: Labels, folders: tuple[str, ...]) -> Labels:
@@ -110,18 +112,34 @@ def folders_named(text: str) -> tuple[str, ...]:
 
 
 def _of_bucket(
-    source: Place, labels: Labels, folders: tuple[str, ...], is_known: IsKnown, without: Place
+    source: Place,
+    labels: Labels,
+    folders: tuple[str, ...],
+    is_known: IsKnown,
+    without: Place,
+    problems: dict[str, str],
 ) -> Iterator[tuple[Input, bool]]:
-    listed = {one.name: one for one in source.listed()}
+    listed = {one.name: one for one in source.listed(problems=problems)}
     own = f"{without.address}/"
     endings = read_endings()
-    beside = {name: tuple(listed[one] for one in dict.fromkeys(beside_names(name)) if one in listed) for name in listed}
-    read_with = {one.name for some in beside.values() for one in some}
+    members = read_with(listed.keys())
+    beside: dict[str, dict[str, Listed]] = {}
+    for name, holder in members.items():
+        beside.setdefault(holder, {})[name] = listed[name]
+    for name in listed.keys() - members.keys():
+        for other in beside_names(name):
+            if other in listed and other != name:
+                beside.setdefault(name, {})[other] = listed[other]
+    taken = {other for some in beside.values() for other in some}
     for name, one in listed.items():
         address = f"{source.address}/{name}"
-        if name in read_with or not _plain(name).endswith(endings) or address.startswith(own):
+        is_read = name in beside or _plain(name).endswith(endings)
+        if name in taken or not is_read or address.startswith(own):
             continue
-        version = "-".join((one.etag, *(f"{other.name}={other.etag}" for other in beside[name])))
+        others = sorted(beside.get(name, {}).values(), key=lambda other: other.name)
+        version = one.etag
+        if others:
+            version += f"-{digest(msgspec.json.encode([(other.name, other.etag) for other in others]))}"
         given = labelled(name, labels, folders)
         made = Input(
             address=address,
@@ -131,7 +149,7 @@ def _of_bucket(
             etag=one.etag,
             modified=one.modified,
             size=one.size,
-            beside=beside[name],
+            beside=tuple(others),
             labels=given,
         )
         yield made, is_known(address, version, given)

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from itertools import chain
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import chain, takewhile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 
 import msgspec
 
-from dragoman.errors import LogError
 from dragoman.logs.base.compressed import unpacked_pieces
 from dragoman.logs.base.database import SQLITE
 from dragoman.logs.base.format import Gathered, LogFormat, sampled
 from dragoman.logs.base.reading import recognise, recognise_sample
 from dragoman.registry import FORMATS
 
+from .places import Listed, Place
+
 _SAMPLE: Final = 65_536
 _LONGEST_NAME: Final = 200
+_AT_ONCE: Final = 16
+"""Objects that are fetched at the same time."""
 
 
 class Stream(io.RawIOBase):
@@ -90,11 +93,6 @@ def recognised(path: Path, pieces: Iterator[bytes]) -> tuple[LogFormat, Iterator
         return msgspec.json.decode(b"".join(held)) if length <= Gathered.largest else None
 
     format, _ = recognise_sample(sampled(path, head, None if is_whole else document))
-    if type(format).whole is not LogFormat.whole:
-        raise LogError(
-            f"{path.name}: {format.name} keeps a session in several files, which cannot be read one by one; "
-            "build from a folder that has all of them"
-        )
     return format, chain(held, pieces)
 
 
@@ -114,12 +112,60 @@ def _of_file(path: Path) -> Iterator[bytes]:
             yield data
 
 
-@contextmanager
-def path_of_name(name: str) -> Iterator[Path]:
-    """A path that stands for a log that is no file here, in an empty folder of its own."""
-    with TemporaryDirectory(prefix="dragoman-") as folder:
+class Copies:
+    """Logs that are no files here, below an empty folder: where each would lie, and those that were fetched."""
+
+    def __init__(self, place: Place, folder: Path) -> None:
+        self._place, self._folder = place, folder
+
+    def path(self, name: str) -> Path:
+        """What stands for an object."""
         parts = [part.replace("\0", "")[-_LONGEST_NAME:] for part in name.split("/")]
-        yield Path(folder, *(part for part in parts if part not in ("", ".", "..")))
+        return Path(self._folder, *(part for part in parts if part not in ("", ".", "..")))
+
+    def fetch(self, wanted: Iterable[Listed]) -> None:
+        """Puts objects where their paths are. There may be thousands, each small and some way off."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(self._fetch, wanted))
+
+    def _fetch(self, one: Listed) -> None:
+        path = self.path(one.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            for piece in self._place.pieces(one.name, one.etag):
+                file.write(piece)
+
+    def fetch_related(self, format: LogFormat, path: Path, pieces: Callable[[], Iterable[bytes]]) -> None:
+        """Fetches what the reader of a log looks at in other sessions. It finds the log itself there, too."""
+        if type(format).related is LogFormat.related:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            with path.open("wb") as file:
+                for piece in pieces():
+                    file.write(piece)
+        seen: set[Path] = set()
+        while new := [one for one in format.related(path) if one not in seen]:
+            seen.update(new)
+            self.fetch(one for pattern in new for one in self._fitting(pattern))
+
+    def _fitting(self, pattern: Path) -> Iterator[Listed]:
+        if not pattern.is_relative_to(self._folder):
+            return
+        parts = pattern.relative_to(self._folder).parts
+        fixed = "/".join(takewhile(lambda part: "*" not in part, parts[:-1]))
+        for one in self._place.listed(fixed):
+            path = self.path(one.name)
+            if _fits(path.relative_to(self._folder).parts, parts) and not path.exists():
+                yield one
+
+
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    return len(parts) == len(pattern) and all(
+        fnmatchcase(one, wanted) if "*" in wanted else one == wanted for one, wanted in zip(parts, pattern, strict=True)
+    )
 
 
 def beside_names(name: str) -> Iterator[str]:
@@ -134,7 +180,36 @@ def beside_names(name: str) -> Iterator[str]:
             found = list(format.beside(path))
         except (OSError, ValueError):
             continue
-        yield from (one.relative_to(_NOWHERE).as_posix() for one in found if one.parent == path.parent)
+        yield from (one.relative_to(_NOWHERE).as_posix() for one in found if one.is_relative_to(_NOWHERE))
+
+
+def read_with(names: Collection[str]) -> dict[str, str]:
+    """Which of these objects are read with another, and which: of clients that keep a session in many files."""
+    rules = [(re.compile(one), other) for _, format in FORMATS.working() for one, other in format.members]
+    by_folder: dict[tuple[str, str], str] = {}
+    for name in names:
+        above, _, last = name.rpartition("/")
+        by_folder[above.rpartition("/")[0], last] = name
+
+    def found(name: str) -> str | None:
+        for pattern, other in rules:
+            if fits := pattern.fullmatch(f"/{name}"):
+                wanted = fits.expand(other).removeprefix("/")
+                above, star, last = wanted.partition("/*/")
+                one = by_folder.get((above, last)) if star else wanted if wanted in names else None
+                if one is not None:
+                    return one
+        return None
+
+    direct = {name: one for name in names if (one := found(name)) is not None and one != name}
+    whole: dict[str, str] = {}
+    for name, one in direct.items():
+        seen = {name}
+        while one in direct and one not in seen:
+            seen.add(one)
+            one = direct[one]
+        whole[name] = one
+    return whole
 
 
 _NOWHERE: Final = Path(os.devnull, "corpus")

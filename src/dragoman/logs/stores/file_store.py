@@ -37,7 +37,9 @@ class FileStore:
         return False
 
     def path(self, run: str) -> Path:
-        """The file of a run."""
+        """The file of a run: in this folder, whatever somebody called it."""
+        if "/" in run or "\0" in run or os.path.basename(run) != run or run in ("", ".", ".."):
+            raise ConfigError(f"{run!r} is no id of a run")
         return self.folder / f"{run}.jsonl"
 
     def read(self, run: str) -> Iterator[AnyEvent]:

@@ -41,19 +41,30 @@ class PostgresDatabase:
         except psycopg.Error as error:
             raise ConfigError("store.url is no address of PostgreSQL: postgresql://user@host/database") from error
         self.place = f"postgresql://{known.get('host') or 'localhost'}/{known.get('dbname') or ''}"
+        self._options: dict[str, Any] = {
+            "autocommit": True,
+            "connect_timeout": int(known.get("connect_timeout") or 10),
+            "application_name": str(known.get("application_name") or "dragoman"),
+        }
+        self._held = 0
+        """Locks and transactions that end with the connection."""
+        self._is_closed = False
         with self._told():
-            self._connection: psycopg.Connection[Row] = psycopg.connect(
-                address,
-                autocommit=True,
-                connect_timeout=int(known.get("connect_timeout") or 10),
-                application_name=str(known.get("application_name") or "dragoman"),
-            )
+            self._connection: psycopg.Connection[Row] = psycopg.connect(address, **self._options)
 
     def execute(self, sql: str, *values: Any) -> list[Row]:
         """See `Database.execute`."""
         with self._lock, self._told():
-            cursor = self._connection.execute(sql.replace("?", "%s").encode(), values)
+            cursor = self._connected().execute(sql.replace("?", "%s").encode(), values)
             return cursor.fetchall() if cursor.description is not None else []
+
+    def _connected(self) -> psycopg.Connection[Row]:
+        """The connection, made anew after the server was away, unless something was lost with the last one."""
+        import psycopg
+
+        if self._connection.closed and not self._held and not self._is_closed:
+            self._connection = psycopg.connect(self._address, **self._options)
+        return self._connection
 
     def script(self, statements: Sequence[str]) -> None:
         """See `Database.script`."""
@@ -66,14 +77,31 @@ class PostgresDatabase:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """See `Database.transaction`."""
-        with self._lock, self._told(), self._connection.transaction():
-            yield
+        with self._lock, self._told(), self._connected().transaction():
+            self._held += 1
+            try:
+                yield
+            finally:
+                self._held -= 1
 
     def lock(self, name: str) -> _AdvisoryLock | None:
         """See `Database.lock`. The server frees it when the connection ends."""
         number = _number(name)
         ((taken,),) = self.execute("SELECT pg_try_advisory_lock(?)", number)
-        return _AdvisoryLock(self, number) if taken else None
+        if not taken:
+            return None
+        with self._lock:
+            self._held += 1
+        return _AdvisoryLock(self, number)
+
+    def unlock(self, number: int) -> None:
+        """Gives a lock back; a connection that is over has none."""
+        with self._lock:
+            try:
+                if not self._connection.closed:
+                    self.execute("SELECT pg_advisory_unlock(?)", number)
+            finally:
+                self._held -= 1
 
     def another(self) -> PostgresDatabase:
         """See `Database.another`."""
@@ -81,12 +109,8 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Closes the connection."""
+        self._is_closed = True
         self._connection.close()
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the connection is over, because it was closed or is broken."""
-        return self._connection.closed
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -104,9 +128,8 @@ class _AdvisoryLock:
         self._database, self._number = database, number
 
     def close(self) -> None:
-        """Gives it back; a connection that is over has no locks."""
-        if not self._database.is_closed:
-            self._database.execute("SELECT pg_advisory_unlock(?)", self._number)
+        """Gives it back."""
+        self._database.unlock(self._number)
 
 
 def _number(name: str) -> int:

@@ -44,6 +44,8 @@ class SqliteDatabase:
             self._connection = sqlite3.connect(
                 self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
             )
+            # Other programs can store what is no text: one such row must not keep the others from being read.
+            self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
 
