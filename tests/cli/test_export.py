@@ -173,3 +173,18 @@ def test_a_site_has_a_page_for_every_session_and_links_that_lead_there(user: Use
     assert (one.code, len(list((tmp_path / "one").iterdir()))) == (0, 2)
     assert user.types("export", "--to", "html").code == 2
     assert user.types("export", "--site", str(folder), "--to", "atif").code == 2
+
+
+def test_a_site_is_of_the_sessions_that_are_named_or_chosen(user: User, tmp_path: Path) -> None:
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", CLAUDE.decode())
+    user.write(user.home / ".codex/sessions/2026/01/01/rollout-c-1.jsonl", CODEX.decode())
+    ids = [row["id"] for row in user.types("sessions", "--all", "--json").json]
+    assert len(ids) > 1
+    for number, (words, count) in enumerate(((ids, len(ids)), (["--client", "codex"], 1), ([ids[0]], 1))):
+        folder = tmp_path / f"site{number}"
+        assert user.types("export", *words, "--site", str(folder)).code == 0
+        assert (folder / "index.html").read_text().count("<li>") == count
+    nobody = user.types("export", "--site", str(tmp_path / "none"), "--project", "nobody")
+    assert nobody.code == 1
+    assert user.types("export", *ids, "--to", "html").code == 2
+    assert user.types("export", ids[0], "--to", "html", "--client", "codex").code == 2

@@ -212,6 +212,30 @@ def test_doctor_names_the_files_it_passes_over_and_checks_the_others(reader: Use
     assert reader.types("doctor", str(other)).code == 1
 
 
+def test_doctor_goes_on_after_a_name_for_which_there_is_nothing(reader: User) -> None:
+    log = reader.write(reader.here / "logs/c-1.jsonl", CODEX.decode())
+    other = reader.write(reader.here / "logs/a.json", '{"alpha": 1}')
+    (reader.here / "logs/link.jsonl").symlink_to("nowhere.jsonl")
+    named = [str(other), "logs/link.jsonl", "logs/gone.jsonl", str(log)]
+    said = reader.types("doctor", *named)
+    assert f"{other}  (passed over)\n  in no known format: a JSON document with the fields alpha\n" in said.out
+    link = "'logs/link.jsonl' is a link to 'nowhere.jsonl', which does not exist"
+    assert f"logs/link.jsonl  (passed over)\n  {link}\n" in said.out
+    assert "logs/gone.jsonl  (passed over)\n  there is no file 'logs/gone.jsonl'\n" in said.out
+    assert f"{log}  (codex " in said.out
+    assert (said.code, said.out.splitlines()[-1].endswith("; 3 passed over")) == (1, True)
+    rows = parsed_rows(reader.types("doctor", *named, "--json").out)
+    assert [(row["file"], row["format"]) for row in rows] == [
+        (str(log), "codex"),
+        (str(other), None),
+        ("logs/link.jsonl", None),
+        ("logs/gone.jsonl", None),
+    ]
+    below = reader.types("doctor", "logs").out
+    assert "link.jsonl  (passed over)\n  in no known format: a link to 'nowhere.jsonl', which does not exist\n" in below
+    assert reader.types("doctor", "logs/gone.jsonl").code == 5
+
+
 def test_doctor_says_where_a_file_lies_that_a_client_should_be_able_to_read(reader: User) -> None:
     chat = reader.write(reader.here / "home/.gemini/tmp/p/chats/session-1.json", '{"messages2": [], "sessionId": "s"}')
     assert "where gemini_cli keeps its logs" in reader.types("doctor", str(chat)).out

@@ -86,28 +86,65 @@ REAL = [
 ]
 
 
-@pytest.mark.parametrize("width, scheme", [(1360, "light"), (390, "dark")])
-async def test_every_screen_of_real_sessions_fits_and_has_no_serious_problem_of_access(width: int, scheme: str) -> None:
+async def paths_of(one: Opened) -> list[str]:
+    """Every screen, with sessions that have something to show on it."""
+    rows = await one.sessions()
+    some = [row for row in rows if row["calls"] <= 60]  # axe takes long on long pages, and finds no more there
+    largest = max(some, key=lambda row: row["calls"])["session"]
+    agents = max(some, key=lambda row: row["agents"])["session"]
+    unread = next(row["session"] for row in rows if row["unknown"] + row["unreadable"])
+    paths = [*SCREENS, *(f"/session/{largest}?tab={tab}" for tab in TABS), f"/session/{agents}", f"/session/{unread}"]
+    return [*paths, f"/session/{agents}?tab=timeline", f"/compare?a={largest}&b={agents}", f"/compare?a={largest}"]
+
+
+@pytest.mark.parametrize("width", [1360, 390])
+async def test_every_screen_of_real_sessions_fits_and_has_no_serious_problem_of_access(width: int) -> None:
     axe = (npm_package("axe-core", "4.10.3") / "axe.min.js").read_text()
-    options = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
-    async with opened(*REAL, **options) as one:
-        rows = await one.sessions()
-        some = [row for row in rows if row["calls"] <= 60]  # axe takes long on long pages, and finds no more there
-        largest = max(some, key=lambda row: row["calls"])["session"]
-        agents = max(some, key=lambda row: row["agents"])["session"]
-        paths = [*SCREENS, *(f"/session/{largest}?tab={tab}" for tab in TABS), f"/session/{agents}"]
-        paths.append(f"/compare?a={largest}&b={agents}")
-        for path in paths:
+    async with opened(*REAL, viewport={"width": width, "height": 844}) as one:
+        for path in await paths_of(one):
             await one.go(path)
             assert await one.tab.evaluate("document.documentElement.scrollWidth") <= width, path
-            # Out of the way of the page's own policy, as a developer's tools are.
-            found = await one.tab.evaluate(axe + "; axe.run().then(found => found.violations)")
-            serious = [
-                (problem["id"], problem["nodes"][0]["html"][:200])
-                for problem in found
-                if problem["impact"] in ("serious", "critical")
-            ]
-            assert serious == [], path
+            await one.tab.evaluate(axe)  # out of the way of the page's own policy, as a developer's tools are
+            for scheme in ("light", "dark"):
+                await one.tab.emulate_media(color_scheme=scheme)
+                found = await one.tab.evaluate("axe.run().then(found => found.violations)")
+                serious = [
+                    (problem["id"], problem["nodes"][0]["html"][:200])
+                    for problem in found
+                    if problem["impact"] in ("serious", "critical")
+                ]
+                assert serious == [], (path, scheme)
+        one.check()
+
+
+async def test_on_paper_a_screen_is_what_it_shows_and_nothing_to_press() -> None:
+    pressed = "header.bar, .actions, .tabs, aside, .pages, button, .fields"
+    async with opened(*REAL, viewport={"width": 700, "height": 990}) as one:  # about the width of A4
+        await one.tab.emulate_media(media="print")
+        for path in await paths_of(one):
+            await one.go(path)
+            shown = f"[...document.querySelectorAll('{pressed}')].filter(one => one.offsetParent).length"
+            assert await one.tab.evaluate(shown) == 0, path
+            assert await one.tab.evaluate("document.documentElement.scrollWidth") <= 700, path
+            assert await one.tab.evaluate("document.querySelector('main').innerText.length") > 20, path
+        await one.go("/usage")
+        bars = one.tab.locator("rect.bar")
+        assert await bars.count() > 3
+        assert (await bars.last.bounding_box() or {"width": 0})["width"] > 0
+        one.check()
+
+
+async def test_every_screen_is_there_as_json_for_the_same_cookie_alone() -> None:
+    async with opened(*REAL) as one:
+        for path in await paths_of(one):
+            address = f"{one.page.url}{path}{'&' if '?' in path else '?'}format=json"
+            answer = await one.context.request.get(address)
+            assert (answer.status, answer.headers["content-type"]) == (200, "application/json"), path
+            assert isinstance(await answer.json(), dict), path
+        cookies = await one.context.cookies()
+        await one.context.clear_cookies()
+        assert (await one.context.request.get(address)).status == 401
+        await one.context.add_cookies(cookies)  # type: ignore[arg-type]
         one.check()
 
 
@@ -153,6 +190,43 @@ async def test_keys_move_through_a_session_and_between_screens(tmp_path: Path) -
         await tab.locator("h1").click()
         await tab.keyboard.press("g")
         await tab.wait_for_url(f"{one.page.url}/")
+        one.check()
+
+
+async def test_commands_are_copied_and_tools_hidden_at_a_press(tmp_path: Path) -> None:
+    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE)
+    async with opened(tmp_path) as one:
+        await one.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await one.go("/session/s-1")
+        for words, command in (("continue", "dragoman run --from s-1 "), ("port", "dragoman port s-1 --to codex")):
+            await one.tab.get_by_role("button", name=words).click()
+            await one.tab.get_by_text("Copied").first.wait_for()
+            assert await one.tab.evaluate("navigator.clipboard.readText()") == command
+        assert await one.tab.locator("details.call").first.is_visible()
+        await one.tab.locator("#prose").click()
+        await one.tab.wait_for_url("**/session/s-1?prose=1")
+        assert not await one.tab.locator("details.call").first.is_visible()
+        assert await one.tab.locator("article.model").last.is_visible()
+        assert await one.tab.locator("#prose").get_attribute("aria-pressed") == "true"
+        one.check()
+
+
+async def test_where_one_stopped_reading_is_marked_at_the_next_visit(tmp_path: Path) -> None:
+    log = tmp_path / "s-1.jsonl"
+    log.write_bytes(CLAUDE)
+    async with opened(tmp_path) as one:
+        await one.go("/session/s-1")
+        last = await one.tab.locator("#said > [id]").last.get_attribute("id")
+        assert await one.tab.locator(".seen-until").count() == 0
+        await one.go("/")
+        head = {"sessionId": "s-1", "type": "user", "timestamp": "2027-01-01T00:00:00Z", "cwd": "/p", "uuid": "new"}
+        with log.open("a") as file:
+            file.write(json.dumps({**head, "message": {"role": "user", "content": "one more thing"}}) + "\n")
+        while not await one.tab.get_by_text("one more thing").count():
+            await one.go("/session/s-1")
+        assert await one.tab.locator(".seen-until").count() == 1
+        before = "document.querySelector('.seen-until').previousElementSibling.id"
+        assert await one.tab.evaluate(before) == last
         one.check()
 
 

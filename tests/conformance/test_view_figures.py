@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,12 @@ import msgspec
 import pytest
 
 from dragoman.cli import main
-from dragoman.logs import Query
-from dragoman.logs.export import dollars, duration
+from dragoman.logs import Chosen, Query
+from dragoman.logs.export import conversations_of, dollars, duration
 from dragoman.serve.page import Library, Page
 from tests.conformance.conftest import SHARED
 
-REAL = [SHARED / "traces" / name for name in ("claude-code", "codex", "gemini-cli", "opencode", "qwen-code")]
+REAL = [SHARED / "traces"]
 GROUPS = ("day", "week", "month", "block", "project", "model", "client", "tool", "operation")
 
 
@@ -27,6 +29,10 @@ class Shown:
 
     def __init__(self, page: Page, capsys: pytest.CaptureFixture[str]) -> None:
         self._page, self._capsys = page, capsys
+
+    @property
+    def query(self) -> Query:
+        return self._page.library.query
 
     def screen(self, path: str, **parameters: str) -> Any:
         screen = self._page._screen(path, parameters)
@@ -77,7 +83,8 @@ def test_sessions_are_those_of_the_command_and_of_sql(shown: Shown) -> None:
     for row, told_of in zip(rows, listed, strict=True):
         assert {name: row[name] for name in both} == {name: told_of[name] for name in both}
         for name in ("started", "ended"):
-            assert datetime.fromisoformat(row[name]) == datetime.fromisoformat(told_of[name])
+            times = [one[name] and datetime.fromisoformat(one[name]) for one in (row, told_of)]
+            assert times[0] == times[1]
     told = shown.sql(
         "SELECT session, turns, steps, calls, failures, tokens, agents FROM sessions WHERE parent_session IS NULL"
     )
@@ -112,6 +119,8 @@ def test_tokens_and_cost_of_a_session_are_with_its_agents_each_exchange_counted_
         head = "".join(shown.html(f"/session/{row['session']}"))
         agents = f" with {row['agents']:,} agent{'s' if row['agents'] != 1 else ''}"
         assert f"<dd>{tokens['tokens']:,}{agents}" in head
+        exported = conversations_of(Chosen(partial(shown.query.events_of, row["session"]), "clean"))
+        assert dict(exported[0].facts)["tokens"].startswith(f"{tokens['tokens']:,}{agents}")
 
 
 def test_durations_and_figures_of_each_step_are_those_of_sql(shown: Shown) -> None:
@@ -240,6 +249,33 @@ def test_usage_is_that_of_stats(shown: Shown, by: str) -> None:
     assert screen["total"] == counted["total"]
 
 
+def test_the_cards_of_usage_are_what_sql_counts(shown: Shown) -> None:
+    (row,) = shown.sql(
+        "SELECT (SELECT count(DISTINCT session) FROM (SELECT session FROM calls UNION SELECT session FROM usage)),"
+        " (SELECT count(*) FROM calls), (SELECT count(*) FILTER (status = 'failed') FROM calls),"
+        " (SELECT sum(tokens) FROM usage WHERE NOT repeated), (SELECT sum(cost) FROM usage WHERE NOT repeated),"
+        " (SELECT count(*) FILTER (cost IS NULL) FROM usage WHERE NOT repeated)"
+    )
+    sessions, calls, failed, tokens, cost, unpriced = row
+    cards = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]*)</dd>", "".join(shown.html("/usage"))))
+    assert cards.keys() >= {"Sessions", "Cost", "Tokens", "Calls"}
+    assert (cards["Sessions"], cards["Calls"], cards["Tokens"]) == (f"{sessions:,}", f"{calls:,}", f"{tokens:,}")
+    assert cards["Cost"] == dollars(cost)
+    text = "".join(shown.html("/usage"))
+    assert f"{unpriced:,} exchanges of unknown price are not in it" in text
+    assert f"{failed / calls:.1%} failed" in text
+    listed = shown.screen("/")["total"]
+    silent = shown.sql(
+        "SELECT count(*) FROM sessions WHERE parent_session IS NULL AND session NOT IN"
+        " (SELECT session FROM calls UNION SELECT session FROM usage)"
+    )
+    agents = shown.sql(
+        "SELECT count(DISTINCT session) FROM sessions WHERE parent_session IS NOT NULL AND parent_session <> session"
+        " AND session IN (SELECT session FROM calls UNION SELECT session FROM usage)"
+    )
+    assert sessions == listed - silent[0][0] + agents[0][0]  # the list has those without a call, and agents not at all
+
+
 def test_the_calls_of_a_session_and_of_a_comparison_are_those_of_sql(shown: Shown) -> None:
     calls = "SELECT session, count(*), count(*) FILTER (status = 'failed') FROM calls WHERE stream = 'main' GROUP BY 1"
     told = {session: (count, failed) for session, count, failed in shown.sql(calls)}
@@ -258,7 +294,8 @@ def test_the_calls_of_a_session_and_of_a_comparison_are_those_of_sql(shown: Show
     compared = shown.screen("/compare", a=first["session"], b=second["session"])["rows"]
     for side, row in (("a", first), ("b", second)):
         there = [one[side] for one in compared if one[side] is not None]
-        assert (len(there), sum(one["failed"] for one in there)) == told[row["session"]]
+        failed = {one["event"] for one in there if one["failed"]}  # a call may be several operations
+        assert (len({one["event"] for one in there}), len(failed)) == told[row["session"]]
 
 
 def test_what_a_statement_gives_is_what_the_command_gives(shown: Shown) -> None:

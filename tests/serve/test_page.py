@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -31,7 +32,8 @@ from dragoman.model import (
     ToolCalled,
     ToolReturned,
 )
-from dragoman.serve.page import Library, Page
+from dragoman.serve.page import Library, Page, long_session
+from dragoman.serve.page.frame import session_address
 from dragoman.serve.page.growing import UNNAMED, Growing
 from dragoman.serve.page.library import LONG
 from dragoman.serve.page.timeline import bars_of
@@ -404,7 +406,10 @@ def with_calls(lines: Iterator[str], *places: int) -> Iterator[str]:
 
 
 @pytest.mark.slow
-async def test_every_view_of_a_very_long_session_begins_at_once_and_leaves_nothing_out(tmp_path: Path) -> None:
+async def test_every_view_of_a_very_long_session_begins_at_once_and_leaves_nothing_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_session, "_SOON", 600.0)  # nothing is read before it is asked for
     log = tmp_path / "logs" / "long.jsonl"
     log.parent.mkdir()
     lines = list(with_calls(long_log(3_100), 5, 6_190))
@@ -424,7 +429,7 @@ async def test_every_view_of_a_very_long_session_begins_at_once_and_leaves_nothi
         assert len((await reader.json("/session/long?tab=timeline&all=1"))["bars"]) == 2
         for begin in (0, 60, 6_120, 6_180):
             window = await reader.json(f"/session/long?tab=raw&from={begin}")
-            assert (window["from"], window["total"]) == (begin, None if begin < 6_180 else len(lines))
+            assert (window["from"], window["total"]) == (begin, len(lines))
             assert [one["raw"] for one in window["records"]] == [f"{one}\n" for one in lines[begin : begin + 60]]
         assert await reader.json("/session/long?tab=raw&from=end") == window
         called = (event for one in window["records"] for event in one["events"] if event["kind"] == "tool_called")
@@ -502,3 +507,78 @@ def test_a_bar_says_whether_a_call_failed() -> None:
         ]
         (bar,), _ = bars_of(events)
         assert (bar.kind, bar.name, bar.began, bar.ended) == (kind, "Bash", 0.0, 2.0)
+
+
+def hostile_line(id: str, number: int, content: Any) -> str:
+    head = {"sessionId": id, "version": "2.1.0", "cwd": "/p", "timestamp": "2026-01-05T12:00:00Z"}
+    message = {"role": "user", "content": content}
+    return json.dumps({**head, "type": "user", "uuid": f"u{number}", "message": message}) + "\n"
+
+
+@pytest.mark.parametrize(
+    "id", ["../../etc/passwd", "a/b?c#d&e=f", '"><script>alert(1)</script>', "%2e%2e%2f", "line\nbreak", " ", "x" * 900]
+)
+async def test_a_session_opens_whatever_its_id_holds(id: str, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.jsonl").write_text(hostile_line(id, 1, "said once"))
+    async with opened(tmp_path / "logs") as reader:
+        for tab in TABS:
+            status, text = await reader.get(session_address(id, tab=tab))
+            assert (status, "<script>alert" in text) == (200, False), tab
+
+
+async def test_a_log_that_is_something_else_by_now_harms_nobody(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "s.jsonl"
+    log.parent.mkdir()
+    whole = "".join(hostile_line("s", number, f"text {number}") for number in range(LONG + 200))
+    paths = ["/session/s", "/session/s?from=150", *(f"/session/s?tab={tab}&all=1" for tab in TABS)]
+    log.write_text(whole)
+    async with opened(log.parent) as reader:
+        for path in paths:
+            assert (await reader.get(path))[0] == 200, path
+
+        def pipe() -> None:
+            log.unlink()
+            os.mkfifo(log)
+
+        def folder() -> None:
+            log.unlink()
+            log.mkdir()
+
+        changes: list[tuple[Callable[[], object], set[int]]] = [
+            (lambda: log.write_text(whole[:2_000]), {200}),
+            (lambda: log.write_bytes(bytes(range(256)) * 3_000), {200, 404}),
+            (pipe, {404}),
+            (folder, {404}),
+            (log.rmdir, {404}),
+        ]
+        for change, expected in changes:
+            change()
+            for path in paths:
+                assert (await reader.get(path))[0] in expected, path
+
+
+async def test_a_very_long_text_is_cut_on_the_page_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.jsonl").write_text(hostile_line("s", 1, "long " * 100_000))
+    async with opened(tmp_path / "logs") as reader:
+        _, text = await reader.get("/session/s")
+        assert "more characters are in the original record" in text
+        assert len(text) < 300_000
+
+
+async def test_a_link_to_what_an_agent_did_leads_there(folder: Path) -> None:
+    seen = 0
+    async with opened(folder) as reader:
+        for row in (await reader.json("/"))["sessions"]:
+            if not row["agents"]:
+                continue
+            path = session_address(row["session"])
+            bars = (await reader.json(f"{path}?tab=timeline"))["bars"]
+            raw = (await reader.json(f"{path}?tab=raw"))["records"]
+            said = {one["id"]: one for record in raw for one in record["events"] if one["kind"] == "model_said"}
+            for event in {bar["event"] for bar in bars if bar["stream"] != "main"} | said.keys():
+                screen = await reader.json(f"{path}?event={anchor(event)}")
+                assert event in {one["event"] for one in screen["entries"]}, event
+                seen += event not in {one["event"] for one in (await reader.json(path))["entries"]}
+    assert seen

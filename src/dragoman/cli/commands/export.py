@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from dragoman import logs, model
-from dragoman.cli.filter_options import complete_sessions, query_of
+from dragoman.cli.filter_options import complete_sessions, filter_options, query_of
 from dragoman.cli.log_files import files_of, format_option, redactor_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.logs import history
@@ -38,7 +38,7 @@ _STRATEGIES = ("raw", "clean", "reasoning")
 
 
 @click.command
-@click.argument("wanted", metavar="[ID|PATH]", required=False, shell_complete=complete_sessions)
+@click.argument("wanted", metavar="[ID|PATH]...", nargs=-1, shell_complete=complete_sessions)
 @click.option(
     "--to", "--export-format", "target", type=click.Choice(_TARGETS), metavar="FORM", help="What to write: see above."
 )
@@ -56,20 +56,23 @@ _STRATEGIES = ("raw", "clean", "reasoning")
     "--site",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Write a folder of HTML pages, with a list of them: of the session or the logs named, or of all sessions.",
+    help="Write a folder of HTML pages, with a list of them: of the sessions or logs named, of those that the filters"
+    " choose, or of all.",
 )
+@filter_options()
 @format_option
 @json_option
 @click.pass_obj
 def command(
     console: Console,
     *,
-    wanted: str | None,
+    wanted: tuple[str, ...],
     target: str | None,
     strategy: Strategy | None,
     redact: bool,
     output: Path | None,
     site: Path | None,
+    asked: logs.Filter,
     format: str | None,
     as_json: bool,
 ) -> ExitCode:
@@ -101,21 +104,23 @@ def command(
     dragoman export 3f2a --to html -o session.html --redact
     dragoman export ~/.codex/sessions/2026/11/15/rollout-….jsonl --to atif -o trajectory.json
     dragoman export ~/.claude/projects --site pages --redact
+    dragoman export --site pages --project inventory --since 1w
     """
     from dragoman.logs.export import TARGETS
 
     if site is not None:
         if target not in (None, "html") or output is not None or format is not None:
             raise click.UsageError("--site writes HTML pages into its own folder: leave --to, -o and --format out.")
-        return _site(
-            console, wanted, site, strategy or "clean", redactor_of(console) if redact else None, as_json=as_json
-        )
-    if wanted is None:
-        raise click.UsageError("say which session: its id, how it begins, `last`, or a log file. --site takes all.")
+        redactor = redactor_of(console) if redact else None
+        return _site(console, wanted, asked, site, strategy or "clean", redactor, as_json=as_json)
+    if len(wanted) != 1:
+        raise click.UsageError("say which session: its id, how it begins, `last`, or a log file. --site takes several.")
+    if asked != logs.Filter():
+        raise click.UsageError("--client, --project, --since and the like choose sessions for --site.")
     chosen_target = _target(target, output)
     if as_json and output is None:
         raise click.UsageError("--json tells what was written: name where to with -o FILE.")
-    events = _events(console, wanted, format)
+    events = _events(console, wanted[0], format)
     redactor = redactor_of(console) if redact else None
     chosen = logs.Chosen(events, strategy or TARGETS[chosen_target].strategy, redactor)
     if TARGETS[chosen_target].is_folder:
@@ -135,7 +140,8 @@ def command(
 
 def _site(
     console: Console,
-    wanted: str | None,
+    wanted: tuple[str, ...],
+    asked: logs.Filter,
     folder: Path,
     strategy: Strategy,
     redactor: logs.Redactor | None,
@@ -145,10 +151,10 @@ def _site(
     """Sessions as a folder of pages."""
     from dragoman.logs.export import write_site
 
-    query = query_of(console, () if wanted is None else (wanted,))
-    rows = query.sessions()
+    query = query_of(console, wanted)
+    rows = query.sessions(asked)
     if not rows:
-        console.note("No session was found. `dragoman sources` shows where they are looked for.")
+        console.note("No session was found. `dragoman sessions` with the same options shows what they choose.")
         return ExitCode.NO
     sessions = (logs.Chosen(partial(query.events_of, row.session), strategy, redactor) for row in rows)
     with console.progress("writing", len(rows)) as advance:

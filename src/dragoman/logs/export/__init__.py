@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .chosen import STRATEGIES as STRATEGIES, Chosen as Chosen, Strategy as Strategy
     from .html import style as style
     from .lines import event_line as event_line, written as written
+    from .long_transcript import LongTranscript as LongTranscript
     from .markup import Markup as Markup, anchor as anchor, contents as contents, diff_html as diff_html, facts as facts
     from .rich_text import plain as plain
     from .site import write_site as write_site
@@ -39,6 +40,7 @@ else:
             "chosen": ("STRATEGIES", "Chosen", "Strategy"),
             "html": ("style",),
             "lines": ("event_line", "written"),
+            "long_transcript": ("LongTranscript",),
             "markup": ("Markup", "anchor", "contents", "diff_html", "facts"),
             "rich_text": ("plain",),
             "site": ("write_site",),

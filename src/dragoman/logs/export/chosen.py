@@ -72,7 +72,7 @@ class Chosen:
         last: tuple[Any, Any] = None, None
         with Originals() as originals:
             for event in self._events():
-                if not _is_kept(event, self.strategy):
+                if not is_kept(event, self.strategy):
                     continue
                 if self.strategy != "raw" or event.source is None:
                     yield event, None
@@ -82,7 +82,8 @@ class Chosen:
                 yield event, last[1]  # several events of one record have the very same original
 
 
-def _is_kept(event: ev.AnyEvent, strategy: Strategy | None) -> bool:
+def is_kept(event: ev.AnyEvent, strategy: Strategy | None) -> bool:
+    """Whether a strategy keeps an event."""
     if strategy is None or strategy == "raw":
         return True
     if isinstance(event, _NOISE) or (isinstance(event, ev.UserSaid) and event.by == "client"):

@@ -9,8 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Final
+
+import msgspec
 
 from dragoman.logs.history.tables import tag_of
 from dragoman.model import outcomes as out
@@ -37,7 +40,12 @@ _SIGNS: Final = {
 
 def anchor(event: str) -> str:
     """The name of an event in the address of a page: the same whenever its log is read."""
-    return "e" + hashlib.blake2b(event.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f"e{hash_of(event):012x}"
+
+
+def hash_of(event: str) -> int:
+    """The number that an anchor says."""
+    return int.from_bytes(hashlib.blake2b(event.encode("utf-8", "surrogatepass"), digest_size=6).digest())
 
 
 def turn_anchor(conversation: Conversation, number: int) -> str:
@@ -51,7 +59,10 @@ Links = Callable[[Said], Iterator[tuple[str, str]]]
 
 
 class Markup:
-    """Writes conversations. Of an agent inside a call at most `most_of_agent` things are written."""
+    """Writes conversations. Of an agent inside a call at most `most_of_agent` things are written.
+
+    Of one text at most `longest` characters are written.
+    """
 
     def __init__(
         self,
@@ -59,8 +70,10 @@ class Markup:
         links: Links | None = None,
         most_of_agent: int | None = None,
         agent_link: Callable[[Conversation], str] | None = None,
+        longest: int | None = None,
     ) -> None:
         self._links, self._most_of_agent, self._agent_link = links, most_of_agent, agent_link
+        self._longest = longest
 
     def conversation(self, conversation: Conversation, *, level: int = 1) -> Iterator[str]:
         """A whole conversation with its head."""
@@ -94,7 +107,7 @@ class Markup:
         head = f'<a class="who" href="#{name}">{plain(said.title)}</a>{self._links_of(said)}{_time(said)}'
         yield f'<article class="{said.kind}" id="{name}">\n<header>{head}</header>'
         for block in said.blocks:
-            yield from _block(block)
+            yield from self._block(block)
         yield "</article>"
 
     def _agent(self, agent: Conversation, *, level: int) -> Iterator[str]:
@@ -127,10 +140,18 @@ class Markup:
         if links or said.time:
             yield f'<p class="about">{links}{_time(said)}</p>'
         for block in said.blocks:
-            yield from _block(block)
+            yield from self._block(block)
         for agent in said.agents:
             yield from self._agent(agent, level=level)
         yield "</div>\n</details>"
+
+    def _block(self, block: Block) -> Iterator[str]:
+        left = 0 if self._longest is None or block.kind == "image" else len(block.text) - self._longest
+        if left <= 0:
+            yield from _block(block)
+            return
+        yield from _block(msgspec.structs.replace(block, text=block.text[: self._longest]))
+        yield f'<p class="more">{left:,} more characters are in the original record.</p>'
 
     def _links_of(self, said: Said) -> str:
         if self._links is None:
@@ -142,32 +163,28 @@ class Markup:
 def contents(
     conversation: Conversation,
     link: Callable[[str, int], str] = lambda name, _: f"#{name}",
-    kept: range | None = None,
+    *,
+    at: int = 0,
+    most: int | None = None,
 ) -> Iterator[str]:
-    """The turns as a list of links, each by what opened it. `link` is given a turn's anchor and its place.
+    """The turns as a list of links, each by what opened it. `link` is given a turn's anchor and its first entry.
 
-    Of a long conversation only the turns whose places are `kept` are listed.
+    Of a long conversation only those around the entry `at` are listed, `most` of them.
     """
+    turns = [turn for turn in conversation.turn_lines() if turn.number is not None]
+    if most is not None:
+        near = bisect_right(turns, at, key=lambda turn: turn.place) - 1
+        first = max(0, min(near - most // 2, len(turns) - most))
+        turns = turns[first : first + most]
     rows = []
-    for place, part in enumerate(conversation.parts):
-        if part.number is None or (kept is not None and place not in kept):
-            continue
-        title = next((said for said in part.said if said.kind == "user"), None)
-        words = "" if title is None else title_of_said(title)
-        failed = sum(said.failed for said in part.said)
-        mark = f' <b class="failures" title="failed calls">{failed}</b>' if failed else ""
-        address = plain(link(turn_anchor(conversation, part.number), place))
-        name = plain(words or f"Turn {part.number + 1}")
-        rows.append(f'<li value="{part.number + 1}"><a href="{address}">{name}</a>{mark}</li>')
+    for turn in turns:
+        number = turn.number or 0
+        mark = f' <b class="failures" title="failed calls">{turn.failed}</b>' if turn.failed else ""
+        address = plain(link(turn_anchor(conversation, number), turn.place))
+        name = plain(turn.words or f"Turn {number + 1}")
+        rows.append(f'<li value="{number + 1}"><a href="{address}">{name}</a>{mark}</li>')
     if rows:
         yield f'<nav class="contents" aria-label="Turns">\n<ol>\n{chr(10).join(rows)}\n</ol>\n</nav>'
-
-
-def title_of_said(said: Said) -> str:
-    """What was said in one short line."""
-    text = next((block.text for block in said.blocks if block.kind in ("words", "markdown")), said.title)
-    line = " ".join(text[:400].split())
-    return line if len(line) <= 90 else line[:89] + "…"
 
 
 def facts(pairs: list[tuple[str, str]]) -> Iterator[str]:

@@ -37,7 +37,8 @@ def write_site(sessions: Iterable[Chosen], folder: Path, progress: Callable[[int
 
 def _row(conversation: Conversation, name: str) -> str:
     shown = ("client", "model", "folder", "started", "duration", "tokens", "cost")
-    facts = "".join(f"<span>{plain(value)}</span>" for fact, value in conversation.facts if fact in shown)
+    said = ((fact, f"{value} tokens" if fact == "tokens" else value) for fact, value in conversation.facts)
+    facts = "".join(f"<span>{plain(value)}</span>" for fact, value in said if fact in shown)
     return f'<li><a href="{name}">{plain(conversation.title)}</a><p class="usage">{facts}</p></li>'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import deque
 from collections.abc import Iterable, Iterator
 from math import fsum
 from typing import Any, Final, Literal
@@ -49,8 +50,19 @@ class Part(msgspec.Struct):
     said: list[Said]
 
 
+class TurnLine(msgspec.Struct):
+    """A turn in a list of them."""
+
+    number: int | None
+    place: int
+    """The first of its entries, by how many come before it."""
+    words: str = ""
+    """What opened it, in a line."""
+    failed: int = 0
+
+
 class Conversation(msgspec.Struct):
-    """One agent's whole conversation."""
+    """One agent's conversation: all of it, or a window of a long one."""
 
     id: str
     title: str
@@ -59,6 +71,40 @@ class Conversation(msgspec.Struct):
     agents: list[Conversation]
     """Agents of which nobody knows the call that started them."""
     stream: str = "main"
+    turns: list[TurnLine] | None = None
+    """All turns of one of which `parts` is only a window."""
+
+    def turn_lines(self) -> list[TurnLine]:
+        """All turns."""
+        if self.turns is not None:
+            return self.turns
+        lines: list[TurnLine] = []
+        place = 0
+        for part in self.parts:
+            title = next((said for said in part.said if said.kind == "user"), None)
+            words = "" if title is None else title_of_said(title)
+            lines.append(TurnLine(part.number, place, words, sum(said.failed for said in part.said)))
+            place += len(part.said)
+        return lines
+
+    def window(self, begin: int, size: int) -> Conversation:
+        """The same with some of its entries alone."""
+        parts: list[Part] = []
+        place, total = 0, sum(len(part.said) for part in self.parts)
+        for part in self.parts:
+            said = part.said[max(0, begin - place) : max(0, begin + size - place)]
+            if said:
+                parts.append(Part(part.number, said))
+            place += len(part.said)
+        agents = self.agents if begin + size >= total else []
+        return msgspec.structs.replace(self, parts=parts, agents=agents, turns=self.turn_lines())
+
+
+def title_of_said(said: Said) -> str:
+    """What was said in one short line."""
+    text = next((block.text for block in said.blocks if block.kind in ("words", "markdown")), said.title)
+    line = " ".join(text[:400].split())
+    return line if len(line) <= 90 else line[:89] + "…"
 
 
 def conversations_of(chosen: Chosen) -> list[Conversation]:
@@ -93,7 +139,7 @@ def _conversation(
 ) -> Conversation:
     children = [(child.parent_call, _conversation(child, streams, spending)) for child in session.children]
     records = streams.get((session.id, session.stream), [])
-    told = _Teller(children, spending).parts(records)
+    told = Teller(children, spending).parts(records)
     placed = {id(agent) for part in told for said in part.said for agent in said.agents}
     title = session.title or (f"Session {session.id}" if session.stream == "main" else f"Agent {session.stream}")
     beside = [agent for _, agent in children if id(agent) not in placed]
@@ -105,6 +151,14 @@ def _family(session: ev.Session) -> Iterator[tuple[str, str]]:
     yield session.id, session.stream
     for child in session.children:
         yield from _family(child)
+
+
+def _used_by(session: ev.Session) -> Usage:
+    """The tokens of a session and its agents: what its cost is of."""
+    usage = session.usage
+    for child in session.children:
+        usage = usage + _used_by(child)
+    return usage
 
 
 def dollars(cost: float) -> str:
@@ -133,6 +187,8 @@ def _facts(session: ev.Session, cost: float | None, unpriced: int) -> Iterator[t
     lasted = None if session.started is None or session.ended is None else session.ended - session.started
     unknown = f"{unpriced} exchange{'s' if unpriced != 1 else ''} of unknown price" if unpriced else ""
     spent = " and ".join(one for one in ("" if cost is None else dollars(cost), unknown) if one)
+    usage, count = _used_by(session), len(session.children)
+    agents = f" with {count:,} agent{'s' if count != 1 else ''}" if count else ""
     program = " ".join(one for one in (session.client and client_name(session.client), session.version) if one)
     known = {
         "session": session.id,
@@ -143,7 +199,7 @@ def _facts(session: ev.Session, cost: float | None, unpriced: int) -> Iterator[t
         "started": None if session.started is None else _moment(session.started),
         "ended": None if session.ended is None else _moment(session.ended),
         "duration": duration(lasted.total_seconds()) if lasted else None,
-        "tokens": None if session.usage.total is None else f"{session.usage.total:,}{_doubt(session.usage)}",
+        "tokens": None if usage.total is None else f"{usage.total:,}{agents}{_doubt(usage)}",
         "cost": spent,
     }
     yield from ((name, value) for name, value in known.items() if value)
@@ -155,7 +211,7 @@ def _moment(time: datetime.datetime) -> str:
     return str(time.isoformat(sep=" ", timespec="seconds")).replace("+00:00", " UTC")
 
 
-class _Teller:
+class Teller:
     """Tells the events of one stream in their order, results with their calls."""
 
     def __init__(self, children: list[tuple[str | None, Conversation]], spending: Spending) -> None:
@@ -163,26 +219,33 @@ class _Teller:
         self._seen: set[ev.Source] = set()
 
     def parts(self, records: list[tuple[ev.AnyEvent, Any]]) -> list[Part]:
-        results: dict[str, tuple[ev.ToolReturned, Any]] = {}
+        """All of them. Where several calls have one id, each has its own result, in their order."""
+        given: dict[str, deque[tuple[ev.ToolReturned, Any]]] = {}
         for event, raw in records:
             if isinstance(event, ev.ToolReturned):
-                results.setdefault(event.result.call_id, (event, raw))
-        called = {event.call.id for event, _ in records if isinstance(event, ev.ToolCalled)}
-        answers = {id(result) for call, (result, _) in results.items() if call in called}
+                given.setdefault(event.result.call_id, deque()).append((event, raw))
+        results: dict[int, tuple[ev.ToolReturned, Any]] = {}
+        for event, _ in records:
+            if isinstance(event, ev.ToolCalled) and (waiting := given.get(event.call.id)):
+                results[id(event)] = waiting.popleft()
+        answers = {id(result) for result, _ in results.values()}
+        told = ((event, raw, results.get(id(event))) for event, raw in records if id(event) not in answers)
+        return self.parts_of(told)
+
+    def parts_of(self, entries: Iterable[tuple[ev.AnyEvent, Any, tuple[ev.ToolReturned, Any] | None]]) -> list[Part]:
+        """Events, each with its original and, where it is a call, its result."""
         parts: list[Part] = []
-        for event, raw in records:
-            if id(event) in answers:
-                continue  # it stands with its call
-            result = results.pop(event.call.id, None) if isinstance(event, ev.ToolCalled) else None
-            said = self._said(event, raw, result)
+        for event, raw, result in entries:
+            said = self.entry(event, raw, result)
             if said is None:
                 continue
-            if not parts or (event.turn is not None and event.turn != parts[-1].number):
+            if not parts or begins_part(event, parts[-1].number):
                 parts.append(Part(event.turn, []))
             parts[-1].said.append(said)
         return parts
 
-    def _said(self, event: ev.AnyEvent, raw: Any, result: tuple[ev.ToolReturned, Any] | None) -> Said | None:
+    def entry(self, event: ev.AnyEvent, raw: Any, result: tuple[ev.ToolReturned, Any] | None) -> Said | None:
+        """One of them; `None` where it says nothing to people."""
         if isinstance(event, ev.ToolCalled):
             said: Said | None = self._call(event, result)
         elif isinstance(event, ev.TokensUsed):
@@ -241,6 +304,11 @@ class _Teller:
             operations=call.operations,
             agents=agents,
         )
+
+
+def begins_part(event: ev.AnyEvent, before: int | None) -> bool:
+    """Whether an event is of another turn than the part before it."""
+    return event.turn is not None and event.turn != before
 
 
 def call_seconds(called: ev.ToolCalled, returned: ev.ToolReturned) -> float | None:

@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
 from dragoman.client_names import client_name
-from dragoman.engine.history import same_outcomes
-from dragoman.logs import key_of
+from dragoman.logs import Filter, SessionRow, key_of
 from dragoman.logs.export import anchor, plain
-from dragoman.logs.history import failure_of
-from dragoman.model import AnyEvent, ToolCalled, ToolReturned
 
-from .frame import Parameters, Screen, number, session_address, table
+from .aligned import Done, aligned, operations_done
+from .frame import Parameters, Screen, address, moment, number, session_address, table
 from .library import Library, Read, Spent
-from .list_screen import cost_text, tokens_of
+from .list_screen import cost_text, project_of, tokens_of
 
-_MOST: Final = 2_000
-"""Calls of each session that are compared."""
-
-
-class _Done:
-    """One call: what it means, for comparing, and how it ended."""
-
-    def __init__(self, event: ToolCalled, returned: ToolReturned | None) -> None:
-        operations = event.call.operations
-        outcomes = () if returned is None else returned.result.outcomes
-        native = None if returned is None else returned.result.native
-        self.event = event
-        self.failed = any(failure_of(one, native) is not None for one in outcomes)
-        self.result = None if returned is None else returned.result
-        self.same = tuple(operations) or (event.call.native.name, repr(event.call.native.arguments))
-        self.kind = str(operations[0].__struct_config__.tag) if operations else event.call.native.name
-        names = ("path", "command", "pattern", "query", "url", "name", "tool")
-        about = (getattr(one, name, None) for one in operations for name in names)
-        self.about = next((" ".join(one.split())[:120] for one in about if isinstance(one, str) and one), "")
-
-    def __hash__(self) -> int:
-        return hash(repr(self.same))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Done) and self.same == other.same
+_MOST: Final = 3_000
+"""Operations of each session that are compared."""
+_LISTED: Final = 30
+"""Sessions that are offered to compare with."""
 
 
 def compare_screen(library: Library, parameters: Parameters) -> Screen:
@@ -50,53 +28,52 @@ def compare_screen(library: Library, parameters: Parameters) -> Screen:
     first, second = parameters.get("a", ""), parameters.get("b", "")
     body = ["<h1>Compare two sessions</h1>", *_form(first, second)]
     if not first or not second:
+        body += _choices(library, first or second)
         return Screen("Compare", "/compare", body, {"rows": []})
-    reads = [library.session(one, events_only=True) for one in (first, second)]
-    done = [_done(read) for read in reads]
-    rows = list(_rows(done[0], done[1], reads[0].row.cwd))
+    reads = [library.session(one) for one in (first, second)]
+    done = []
+    for read in reads:
+        with read.lock:
+            done.append(_done(read))
+    rows = list(aligned(done[0], done[1], reads[0].row.cwd))
     spent = library.spent(read.row for read in reads if not read.is_of_another)
     body += _figures(reads, [spent.get(read.row.session) for read in reads])
-    same, other = (sum(kind == one for kind, _, _ in rows) for one in ("same", "other result"))
-    body.append(
-        f'<p class="summary">{same:,} calls are the same, {other:,} gave another result, {len(rows) - same - other:,} differ.</p>'
-    )
+    counts: Counter[str] = Counter(row.kind for row in rows)
+    body.append(f'<p class="summary">{_summary(counts)}</p>')
+    if any(len(some) == _MOST for some in done):
+        body.append(f'<p class="warning">Only the first {_MOST:,} operations of each session are compared.</p>')
     cells = (
-        [f'<span class="{kind}">{kind}</span>', _cell(one, reads[0]), _cell(other, reads[1])]
-        for kind, one, other in rows
+        [
+            f'<span class="{row.kind.split()[-1]}">{row.kind}</span>',
+            _cell(row.first, reads[0], row.fields),
+            _cell(row.second, reads[1], row.fields),
+        ]
+        for row in rows
     )
-    body += table(("", reads[0].conversation.title[:60], reads[1].conversation.title[:60]), cells)
-    data = [{"kind": kind, "a": _facts(one), "b": _facts(other)} for kind, one, other in rows]
+    body += table(("", reads[0].conversation.title[:60], reads[1].conversation.title[:60]), cells, name="compared")
+    data = [
+        {"kind": row.kind, "a": _facts(row.first), "b": _facts(row.second), "differs_in": row.fields} for row in rows
+    ]
     return Screen("Compare", "/compare", body, {"rows": data})
 
 
-def _done(read: Read) -> list[_Done]:
-    returned: dict[str, ToolReturned] = {}
+def _summary(counts: Counter[str]) -> str:
+    words = {
+        "same": "the same",
+        "other result": "the same with another result",
+        "differs": "alike",
+        "first only": "only in the first",
+        "second only": "only in the second",
+    }
+    said = [f"{counts[kind]:,} {word}" for kind, word in words.items() if counts[kind]]
+    return f"Operations: {', '.join(said)}." if said else "Neither session called a tool."
+
+
+def _done(read: Read) -> list[Done]:
     # Sub-agents that have a session of their own call their stream as it does.
     key = (read.conversation.id, read.conversation.stream)
-    events: list[AnyEvent] = [event for event in read.events if key_of(event) == key]
-    for event in events:
-        if isinstance(event, ToolReturned):
-            returned.setdefault(event.result.call_id, event)
-    called = (event for event in events if isinstance(event, ToolCalled))
-    return [_Done(event, returned.get(event.call.id)) for event in islice(called, _MOST)]
-
-
-def _rows(
-    first: list[_Done], second: list[_Done], folder: str | None
-) -> Iterator[tuple[str, _Done | None, _Done | None]]:
-    """The same calls stand in one row, whatever came of them; in between, what only one has."""
-    for tag, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
-        if tag == "equal":
-            for left, right in zip(first[a:b], second[c:d], strict=True):
-                yield "same" if same_outcomes(left.result, right.result, folder) else "other result", left, right
-            continue
-        for place in range(max(b - a, d - c)):
-            one = first[a + place] if a + place < b else None
-            other = second[c + place] if c + place < d else None
-            kind = (
-                "differs" if one is not None and other is not None else "first only" if other is None else "second only"
-            )
-            yield kind, one, other
+    events = (event for event in read.events if key_of(event) == key)
+    return list(islice(operations_done(events, read.row.cwd), _MOST))
 
 
 def _form(first: str, second: str) -> Iterator[str]:
@@ -104,6 +81,29 @@ def _form(first: str, second: str) -> Iterator[str]:
     yield f'<label>first session <input name="a" value="{plain(first)}" required placeholder="id or its beginning"></label>'
     yield f'<label>second session <input name="b" value="{plain(second)}" required placeholder="id or its beginning"></label>'
     yield "<button>Compare</button></div></form>"
+
+
+def _choices(library: Library, chosen: str) -> Iterator[str]:
+    """Sessions to choose from: the newest, those of the same project first."""
+    row = library.row(chosen) if chosen else None
+    near = [] if row is None or project_of(row) is None else _newest(library, Filter(project=project_of(row)))
+    rows = {one.session: one for one in (*near, *_newest(library, Filter()))}
+    found = [one for id, one in rows.items() if row is None or id != row.session][:_LISTED]
+    if not found:
+        return
+    yield f'<h2>{"Compare with" if row is not None else "Choose the first"}</h2><ul class="choices">'
+    for one in found:
+        link = address("/compare", {"a": row.session, "b": one.session} if row is not None else {"a": one.session})
+        about = " · ".join(filter(None, (client_name(one.client or ""), Path(project_of(one) or "").name)))
+        yield (
+            f'<li><a href="{plain(link)}">{plain(one.title or one.session)}</a>'
+            f' <span class="label">{plain(about)} {moment(one.started)}</span></li>'
+        )
+    yield "</ul>"
+
+
+def _newest(library: Library, asked: Filter) -> list[SessionRow]:
+    return library.listing(asked, "", limit=_LISTED + 1, offset=0).rows
 
 
 def _figures(reads: list[Read], spent: list[Spent | None]) -> Iterator[str]:
@@ -119,16 +119,17 @@ def _figures(reads: list[Read], spent: list[Spent | None]) -> Iterator[str]:
     yield from table(("", "first", "second"), rows)
 
 
-def _cell(done: _Done | None, read: Read) -> str:
+def _cell(done: Done | None, read: Read, fields: list[str]) -> str:
     if done is None:
         return ""
-    name = anchor(done.event.id)
+    name = anchor(done.event)
     link = f"{session_address(read.row.session, event=name)}#{name}"
     bad = ' <span class="bad">failed</span>' if done.failed else ""
-    return f'<a href="{plain(link)}">{plain(done.kind)}</a> <code>{plain(done.about)}</code>{bad}'
+    other = f'<p class="label">differs in {plain(", ".join(fields))}</p>' if fields else ""
+    return f'<a href="{plain(link)}">{plain(done.kind)}</a> <code>{plain(done.about)}</code>{bad}{other}'
 
 
-def _facts(done: _Done | None) -> dict[str, Any] | None:
+def _facts(done: Done | None) -> dict[str, Any] | None:
     if done is None:
         return None
-    return {"event": done.event.id, "operation": done.kind, "about": done.about, "failed": done.failed}
+    return {"event": done.event, "operation": done.kind, "about": done.about, "failed": done.failed}

@@ -132,10 +132,10 @@ def hidden(parameters: Parameters, *without: str) -> str:
 
 
 def table(
-    head: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: frozenset[int] = frozenset()
+    head: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: frozenset[int] = frozenset(), name: str = ""
 ) -> Iterator[str]:
-    """A table; its cells are HTML. Columns of `numbers` are aligned to the right."""
-    yield '<div class="wide" tabindex="0"><table><thead><tr>'
+    """A table; its cells are HTML. Columns of `numbers` are aligned to the right; `name` is what its style knows it by."""
+    yield f'<div class="wide" tabindex="0"><table{f" class={chr(34)}{name}{chr(34)}" if name else ""}><thead><tr>'
     yield "".join(f"<th{_side(place, numbers)}>{plain(name)}</th>" for place, name in enumerate(head))
     yield "</tr></thead><tbody>"
     for row in rows:

@@ -6,21 +6,25 @@ Rule: one thing at a time asks the index (`lock`); figures come from the same fu
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
-from typing import Final
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
+from typing import Any, Final
 
 import msgspec
 
-from dragoman.logs import Chosen, Filter, Found, Query, SessionRow
-from dragoman.logs.export import Conversation, conversations_of
+from dragoman.errors import LogError
+from dragoman.logs import Chosen, Filter, Found, Query, SessionRow, statistics
+from dragoman.logs.export import Conversation, LongTranscript, conversations_of
 from dragoman.logs.full_text import Wanted
-from dragoman.logs.history import Listing
+from dragoman.logs.history import Group, Listing
 from dragoman.model import AnyEvent
 
+from .long_session import LongSession
 from .words import Searched, Words
 
 ENTRIES: Final = 150
@@ -31,6 +35,8 @@ _FIRST: Final = (600, 900, 3_000)
 """How many more of them are read at a time until its first screen is full."""
 _KEPT: Final = 3
 """Sessions that stay in memory after they were shown."""
+_ANSWERS: Final = 30
+"""Answers about usage that stay."""
 _MOST_HELD: Final = 30_000
 """Events of all of them; of the one that was shown last there may be more."""
 
@@ -50,15 +56,26 @@ class Read(msgspec.Struct):
 
     row: SessionRow
     events: Iterable[AnyEvent]
-    """Can be gone through again and again; those of a long session may be read from its log each time."""
+    """Can be gone through again and again, but for the beginning of a long session."""
     conversation: Conversation
     """That of the session, or of the sub-agent that was asked for."""
     is_beginning: bool = False
-    """Whether only the first events of a long session were read."""
-    is_long: bool = False
-    """Whether its events are read from the log when they are gone through."""
+    """Whether only the first events of a long session are there; they are gone through once."""
+    transcript: LongTranscript | None = None
+    """A long session: its conversation has no entries, windows of it are asked for here."""
+    lock: AbstractContextManager[Any] = nullcontext()
+    """Held while a long session is gone through, so that it does not grow meanwhile."""
     is_of_another: bool = False
     """Whether its row is that of a sub-agent: what it cost is counted in its session."""
+
+
+class _Counted(msgspec.Struct):
+    """What was counted, after how many changes of logs, and until when it stands all the same."""
+
+    groups: list[Group]
+    total: Group
+    changes: int
+    until: float
 
 
 class Library:
@@ -70,6 +87,10 @@ class Library:
         self._spent: dict[str, Spent] | None = None
         self._is_spent_stale, self._next_spent = False, 0.0
         self._words: Words | None = None
+        self._changes = 0
+        """How often logs have changed."""
+        self._counted: OrderedDict[tuple[str | None, ...], _Counted] = OrderedDict()
+        self._long: OrderedDict[str, LongSession] = OrderedDict()
         self._read: OrderedDict[tuple[object, ...], tuple[list[AnyEvent], list[Conversation]]] = OrderedDict()
 
     def prepare(self) -> None:
@@ -99,8 +120,10 @@ class Library:
             counts = self.query.refresh()
             if counts.read_on or counts.read_anew or counts.removed:
                 self._is_spent_stale = True
+                self._changes += 1
         elif self._is_renewed:
             self._is_renewed = False
+            self._changes += 1
             self.query.as_indexed()
         return self.query
 
@@ -113,6 +136,11 @@ class Library:
         """Some sessions, newest first, and how many there are."""
         with self.lock:
             return self.fresh().listing(asked, words, limit=limit, offset=offset)
+
+    def row(self, id: str) -> SessionRow:
+        """The session with this id or that begins so."""
+        with self.lock:
+            return self.fresh().find(id)
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
         """The sessions with these ids."""
@@ -141,6 +169,27 @@ class Library:
             self._is_spent_stale, self._next_spent = False, now + 20 * max(0.0, now - began - 0.1)
         return self._spent
 
+    def counted(self, by: str, asked: Filter, words: tuple[str | None, ...]) -> tuple[list[Group], Group]:
+        """Calls and exchanges by groups, and all together. `words` are the question's, in which `1w` is always a week.
+
+        Counting goes through all calls. So an answer stands until a log changes, and while logs change all the time it
+        stands for a few times as long as it took to find.
+        """
+        with self.lock:
+            query = self.fresh()
+            known = self._counted.get((by, *words))
+            if known is not None and (known.changes == self._changes or time.monotonic() < known.until):
+                return known.groups, known.total
+            began = time.monotonic()
+            found = statistics(query, asked, (by,))  # type: ignore[arg-type]
+            now = time.monotonic()
+            until = now + 5 * max(0.0, now - began - 0.1)
+            self._counted[by, *words] = _Counted(found.groups, found.total, self._changes, until)
+            self._counted.move_to_end((by, *words))
+            while len(self._counted) > _ANSWERS:
+                self._counted.popitem(last=False)
+            return found.groups, found.total
+
     @property
     def has_words(self) -> bool:
         """Whether words can be searched: a corpus has no full text."""
@@ -162,16 +211,15 @@ class Library:
 
     def close(self) -> None:
         """Ends what goes on in the background."""
+        for one in self._long.values():
+            one.close()
         if self._words is not None:
             self._words.close()
 
-    def session(
-        self, id: str, stream: str | None = None, *, beginning: bool = False, events_only: bool = False
-    ) -> Read:
+    def session(self, id: str, stream: str | None = None, *, beginning: bool = False) -> Read:
         """A session by its id or how it begins; `stream` is one of its sub-agents.
 
-        Of a long session that is not in memory only the first events are read with `beginning`, and none at all with
-        `events_only`: they are read when they are gone through, and its conversation has no entries.
+        With `beginning` no more than the first events are read of a long session that was not read yet.
         """
         with self.lock:
             query = self.fresh()
@@ -180,22 +228,38 @@ class Library:
             if row is not root and stream is None:
                 stream = row.stream
             state = _state(query.logs_of(root.session))
-            key = (root.session, state)
-            is_long = key not in self._read and stream is None and row.events > LONG
-            if is_long and events_only:
-                logged = _Logged(self, root.session)
-                return Read(row, logged, _nothing_said(row), is_long=True, is_of_another=row is not root)
-            if is_long and beginning:
-                events, first = _beginning(query.events_of(root.session))
-                first = first or _nothing_said(row)
-                return Read(row, events, first, is_beginning=True, is_of_another=row is not root)
-            if key not in self._read:
-                events = list(query.events_of(root.session))
-                self._read[key] = events, conversations_of(Chosen(lambda: events, "clean"))
-            self._read.move_to_end(key)
-            while len(self._read) > 1 and (len(self._read) > _KEPT or self._held() > _MOST_HELD):
-                self._read.popitem(last=False)
-            events, conversations = self._read[key]
+            if query.has_files and root.events > LONG:
+                fresh = LongTranscript(query.spooled(root.session))
+                long = self._long.setdefault(root.session, LongSession())
+                self._long.move_to_end(root.session)
+                while len(self._long) > _KEPT:
+                    self._long.popitem(last=False)
+                if stream is None and beginning and not long.is_read:
+                    long.read_soon(fresh)
+                    events = islice(query.events_of(root.session), LONG)
+                    return Read(row, events, _nothing_said(row), is_beginning=True, is_of_another=row is not root)
+            else:
+                return self._short(query, row, root, stream, state)
+        transcript = long.read(fresh)
+        wanted = (row.session, row.stream if stream is None else stream)
+        found = [one for one in transcript.sources[1] if one[1] == wanted[1]]
+        key = wanted if wanted in found or not found else found[0]
+        said = Conversation(key[0], row.title or "Untitled session", [], [], [], key[1])
+        if key[1] != "main" and row.stream == "main":
+            said.title = f"Agent {key[1]}"
+        return Read(row, transcript, said, transcript=transcript, lock=long.lock, is_of_another=row is not root)
+
+    def _short(
+        self, query: Query, row: SessionRow, root: SessionRow, stream: str | None, state: tuple[object, ...]
+    ) -> Read:
+        key = (root.session, state)
+        if key not in self._read:
+            events = list(query.events_of(root.session))
+            self._read[key] = events, conversations_of(Chosen(lambda: events, "clean"))
+        self._read.move_to_end(key)
+        while len(self._read) > 1 and (len(self._read) > _KEPT or self._held() > _MOST_HELD):
+            self._read.popitem(last=False)
+        events, conversations = self._read[key]
         found = {(one.id, one.stream): one for one in all_of(conversations)}
         wanted = (row.session, row.stream if stream is None else stream)
         chosen = found.get(wanted) or next((one for key, one in found.items() if key[1] == wanted[1]), None)
@@ -206,22 +270,8 @@ class Library:
         return sum(len(events) for events, _ in self._read.values())
 
 
-class _Logged:
-    """The events of a session, read from its log."""
-
-    def __init__(self, library: Library, id: str) -> None:
-        self._library, self._id = library, id
-
-    def __iter__(self) -> Iterator[AnyEvent]:
-        # Where they are is asked of the index before the first of them; from then on only the logs are read.
-        with self._library.lock:
-            events = self._library.query.events_of(self._id)
-            first = next(events, None)
-        return events if first is None else chain((first,), events)
-
-
-def _beginning(events: Iterator[AnyEvent]) -> tuple[list[AnyEvent], Conversation | None]:
-    """The first events of a session, and the conversation they make: no more than fill the first screen."""
+def beginning_of(events: Iterator[AnyEvent]) -> Conversation | None:
+    """The conversation that the first events of a session make: no more of them than fill the first screen."""
     read: list[AnyEvent] = []
     first = None
     for more in _FIRST:
@@ -229,7 +279,7 @@ def _beginning(events: Iterator[AnyEvent]) -> tuple[list[AnyEvent], Conversation
         first = next(iter(conversations_of(Chosen(lambda: read, "clean"))), None)
         if first is not None and sum(len(part.said) for part in first.parts) > ENTRIES:
             break
-    return read, first
+    return first
 
 
 def _nothing_said(row: SessionRow) -> Conversation:
@@ -248,11 +298,14 @@ def all_of(conversations: Iterable[Conversation]) -> Iterable[Conversation]:
 
 
 def _state(files: Iterable[Found]) -> tuple[object, ...]:
+    """What tells whether logs are as they were; `LogError` if one is no file any more."""
     found: list[object] = []
     for file in files:
         try:
             facts = os.stat(file.path)
         except OSError:
             continue
+        if not stat.S_ISREG(facts.st_mode):  # to open a pipe waits for whoever writes to it
+            raise LogError(f"{file.path} is not a file any more")
         found.append((str(file.path), facts.st_size, facts.st_mtime_ns))
     return tuple(found)

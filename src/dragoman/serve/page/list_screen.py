@@ -21,12 +21,12 @@ from .library import Library, Spent
 _ON_A_PAGE: Final = 50
 _FACETS: Final = 12
 _LIVE: Final = datetime.timedelta(minutes=2)
-_FILTERS: Final = ("client", "project", "model", "since", "until")
+FILTERS: Final = ("client", "project", "model", "since", "until")
 
 
 def filter_of(parameters: Parameters) -> Filter:
     """The filter that an address asks for."""
-    given: dict[str, Any] = {name: parameters[name] for name in _FILTERS if parameters.get(name)}
+    given: dict[str, Any] = {name: parameters[name] for name in FILTERS if parameters.get(name)}
     if given.get("client") and given["client"] not in FORMATS:
         raise Asked(f"there is no client {given['client']!r}; there are {', '.join(FORMATS)}")
     for name in ("since", "until"):
@@ -124,7 +124,7 @@ def _whole(text: str) -> int:
 
 
 def _head(parameters: Parameters, count: int) -> Iterator[str]:
-    chosen = [(name, parameters[name]) for name in (*_FILTERS, "q") if parameters.get(name)]
+    chosen = [(name, parameters[name]) for name in (*FILTERS, "q") if parameters.get(name)]
     yield f'<div class="list-head"><h1>{count:,} session{"s" if count != 1 else ""}</h1>'
     yield f'<form class="narrow" action="/">{hidden(parameters, "q", "page")}'
     value = plain(parameters.get("q", ""))
@@ -136,7 +136,8 @@ def _head(parameters: Parameters, count: int) -> Iterator[str]:
         yield '<p class="chosen">'
         for name, said in chosen:
             without = plain(address("/", {**parameters, name: "", "page": ""}))
-            yield f'<a href="{without}" title="Remove this filter">{plain(name if name != "q" else "text")}: {plain(said)} ×</a>'
+            shown = client_name(said) if name == "client" else said
+            yield f'<a href="{without}" title="Remove this filter">{"text" if name == "q" else name}: {plain(shown)} ×</a>'
         yield "</p>"
 
 

@@ -87,7 +87,7 @@ class Page:
         from aiohttp import web
 
         app = web.Application(client_max_size=0)
-        app.router.add_route("*", "/{path:.*}", self._handle)
+        app.router.add_route("*", r"/{path:[\s\S]*}", self._handle)  # an id may hold the end of a line
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
         await self._runner.setup()
         await web.TCPSite(self._runner, LOOPBACK, port).start()
@@ -223,8 +223,10 @@ class Page:
 
 def _problem(message: str, status: int) -> Screen:
     text = message[:1].upper() + message[1:]
-    body = [f'<h1>{plain(text)}</h1><p><a href="/">All sessions</a></p>']
-    return Screen("Not found" if status == 404 else "Problem", "", body, {"error": message}, status)
+    title = "Not found" if status == 404 else "This cannot be shown"
+    words = f"<p>{plain(text)}{'' if text.endswith(('.', '?')) else '.'}</p>"
+    body = [f'<h1>{title}</h1>{words}<p><a href="/">All sessions</a></p>']
+    return Screen(title, "", body, {"error": message}, status)
 
 
 def _answer(request: web.Request, screen: Screen, *, bare: bool = False) -> web.Response:

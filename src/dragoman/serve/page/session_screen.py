@@ -15,9 +15,9 @@ from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import Unspeakable
 from dragoman.logs import Originals, SessionRow, key_of
 from dragoman.logs.export import (
+    Conversation,
     FileStory,
     Markup,
-    Part,
     Said,
     anchor,
     contents,
@@ -32,14 +32,17 @@ from dragoman.logs.export import (
 )
 from dragoman.model import AnyEvent, Call, ToolCalled
 
+from .aligned import about
 from .frame import Asked, Parameters, Screen, address, current, session_address
-from .library import ENTRIES, LONG, Library, Read, Spent
+from .library import ENTRIES, LONG, Library, Read, Spent, beginning_of
 from .list_screen import cost_words, is_live, session_facts, tokens_of
 from .timeline import BARS, bars_of, timeline
 
 _TURNS: Final = 200
 """Turns that are listed beside them."""
 _RAW_WINDOW: Final = 60
+_FILES: Final = 20
+"""Files that are shown at once."""
 _CALLS_BEFORE, _CALLS_LISTED = 40, 100
 """Calls that are listed before the one that is shown in other words, and in all."""
 _OF_AGENT: Final = 60
@@ -50,6 +53,8 @@ _TABS: Final = {
     "raw": "Raw",
     "words": "Other words",
 }
+_LONGEST_TEXT: Final = 150_000
+"""Characters of one thing that was said."""
 _LONGEST_RAW: Final = 20_000
 """Characters of one record that are shown; `dragoman events --raw` gives all of it."""
 
@@ -57,14 +62,17 @@ _LONGEST_RAW: Final = 20_000
 def session_screen(library: Library, id: str, parameters: Parameters) -> Screen:
     """A session, or with `agent` in the address one of its sub-agents."""
     tab = parameters.get("tab") or "said"
-    first = tab == "said" and not parameters.get("from") and not parameters.get("event")
-    read = library.session(id, parameters.get("agent") or None, beginning=first, events_only=tab != "said")
+    is_first = not any(parameters.get(name) for name in ("from", "event", "all"))
+    read = library.session(id, parameters.get("agent") or None, beginning=is_first)
+    if tab == "said" and parameters.get("event"):
+        read = _where_it_was(library, read, parameters["event"])
     if tab not in _TABS:
         raise Asked(f"there is no tab {tab!r}; there are {', '.join(_TABS)}", 404)
     here = session_address(read.row.session)
     kept = {name: parameters.get(name, "") for name in ("agent", "prose")}
     spent = None if read.is_of_another else library.spent([read.row]).get(read.row.session)
-    body, data = _SHOWN[tab](read, here, parameters)
+    with read.lock:
+        body, data = _SHOWN[tab](read, here, parameters)
     head = [
         f'<article class="session{" prose-only" if parameters.get("prose") else ""}" data-session="{plain(read.row.session)}">',
         *_head(read, here, parameters, spent),
@@ -77,6 +85,19 @@ def session_screen(library: Library, id: str, parameters: Parameters) -> Screen:
     ]
     everything = {"session": session_facts(read.row, spent), "tab": tab, **data}
     return Screen(read.conversation.title, "/", [*head, *body, "</article>"], everything)
+
+
+def _where_it_was(library: Library, read: Read, sought: str) -> Read:
+    """The conversation that the event with an anchor is of: a link of a session may lead to one of its agents."""
+    with read.lock:
+        if read.transcript is not None:
+            event = read.transcript.event_at(sought)
+        else:
+            event = next((one for one in read.events if anchor(one.id) == sought), None)
+    if event is None or key_of(event) == (read.conversation.id, read.conversation.stream):
+        return read
+    session, stream = key_of(event)
+    return library.session(session if stream == "main" else read.row.session, None if stream == "main" else stream)
 
 
 def _head(read: Read, here: str, parameters: Parameters, spent: Spent | None) -> Iterator[str]:
@@ -127,23 +148,11 @@ def _facts(row: SessionRow, spent: Spent | None) -> list[tuple[str, str]]:
 
 
 def _said(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
-    conversation = read.conversation
-    places = [0]
-    for part in conversation.parts:
-        places.append(places[-1] + len(part.said))
-    total = places[-1]
-    begin = _begin(parameters, total, ENTRIES)
-    sought = parameters.get("event", "")
-    if sought:
-        flat = (said for part in conversation.parts for said in part.said)
-        found = next((place for place, said in enumerate(flat) if anchor(said.event) == sought), None)
-        begin = begin if found is None else found // ENTRIES * ENTRIES
-    window = _window(conversation.parts, begin, begin + ENTRIES)
+    conversation, begin, total = _shown_part(read, parameters)
     agent = "" if conversation.stream == "main" else conversation.stream
 
-    def link(name: str, place: int) -> str:
-        first = places[place] // ENTRIES * ENTRIES
-        return f"{address(here, {'agent': agent, 'from': first})}#{name}"
+    def link(name: str, entry: int) -> str:
+        return f"{address(here, {'agent': agent, 'from': entry // ENTRIES * ENTRIES})}#{name}"
 
     def links(said: Said) -> Iterator[tuple[str, str]]:
         if said.kind == "call" and said.operations:
@@ -153,25 +162,43 @@ def _said(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dic
     markup = Markup(
         links=links,
         most_of_agent=_OF_AGENT,
+        longest=_LONGEST_TEXT,
         agent_link=lambda one: session_address(read.row.session, agent=one.stream),
     )
-    near = next((place for place, first in enumerate(places) if first > begin), 1) - 1
-    kept = range(max(0, near - _TURNS // 2), max(0, near - _TURNS // 2) + _TURNS)
-    body = ['<div class="with-side"><aside class="turns">', *contents(conversation, link, kept), "</aside>"]
-    if read.is_beginning:
-        later = [_rest(here, parameters, read.row.events)]
-        total = max(total, ENTRIES)
+    turns = contents(conversation, link, at=begin, most=_TURNS)
+    body = ['<div class="with-side"><aside class="turns">', *turns, "</aside>"]
+    if total is None:
+        before, after = "", _rest(here, parameters, read.row.events)
     else:
-        later = list(_earlier_later(here, parameters, begin, total, ENTRIES))
-    body += [
-        '<div class="said" id="said">',
-        *([] if read.is_beginning else later),
-        *markup.parts(conversation, window),
-        *later,
-        "</div></div>",
-    ]
-    entries = [_entry(said) for part in window for said in part.said]
-    return body, {"from": begin, "total": None if read.is_beginning else total, "entries": entries}
+        before = after = "".join(_earlier_later(here, parameters, begin, total, ENTRIES))
+    said = list(markup.parts(conversation, conversation.parts))
+    if not said:
+        raw = plain(address(here, {"agent": agent, "tab": "raw"}))
+        said.append(
+            f'<p class="empty">Nothing was said that could be read. <a href="{raw}">The records themselves</a></p>'
+        )
+    body += ['<div class="said" id="said">', before, *said, after, "</div></div>"]
+    entries = [_entry(said) for part in conversation.parts for said in part.said]
+    return body, {"from": begin, "total": total, "entries": entries}
+
+
+def _shown_part(read: Read, parameters: Parameters) -> tuple[Conversation, int, int | None]:
+    """The conversation with a window of its entries, the first of them, and how many there are if that is known."""
+    conversation, sought = read.conversation, parameters.get("event", "")
+    key = (conversation.id, conversation.stream)
+    if read.is_beginning:
+        return (beginning_of(iter(read.events)) or conversation).window(0, ENTRIES), 0, None
+    if read.transcript is not None:
+        total = read.transcript.count(key)
+        found = read.transcript.entry_at(key, sought) if sought else None
+        begin = _begin(parameters, total, ENTRIES) if found is None else found // ENTRIES * ENTRIES
+        return read.transcript.window(key, conversation.title, begin, ENTRIES), begin, total
+    total = sum(len(part.said) for part in conversation.parts)
+    flat = (said for part in conversation.parts for said in part.said)
+    places = (place for place, said in enumerate(flat) if anchor(said.event) == sought)
+    found = next(places, None) if sought else None
+    begin = _begin(parameters, total, ENTRIES) if found is None else found // ENTRIES * ENTRIES
+    return conversation.window(begin, ENTRIES), begin, total
 
 
 def _rest(here: str, parameters: Parameters, events: int) -> str:
@@ -209,27 +236,14 @@ def _begin(parameters: Parameters, total: int, size: int) -> int:
     return max(0, min(asked, (total - 1) // size * size))
 
 
-def _window(parts: list[Part], begin: int, end: int) -> list[Part]:
-    """The parts with only those entries that lie in a window."""
-    window: list[Part] = []
-    place = 0
-    for part in parts:
-        first, last = max(0, begin - place), max(0, end - place)
-        if first < len(part.said) and last > 0:
-            whole = first == 0 and last >= len(part.said)
-            window.append(part if whole else Part(part.number, part.said[first:last]))
-        place += len(part.said)
-    return window
-
-
 def _earlier_later(
-    here: str, parameters: Parameters, begin: int, total: int | None, size: int, *, of: int = 0
+    here: str, parameters: Parameters, begin: int, total: int | None, size: int, *, of: int = 0, what: str = ""
 ) -> Iterator[str]:
     """Links to what is before and after a window; `of` is how many events there are where the total is not known."""
     if total is not None and total <= size:
         return
     last = begin + size if total is None else min(begin + size, total)
-    known = f"of {total:,}" if total is not None else f"in a session of {of:,} events"
+    known = f"of {total:,}{what and f' {what}'}" if total is not None else f"in a session of {of:,} events"
     before = plain(address(here, {**parameters, "from": max(0, begin - size) or "", "event": ""}))
     after = plain(address(here, {**parameters, "from": begin + size, "event": ""}))
     yield '<nav class="pages" aria-label="Parts of the session">'
@@ -245,10 +259,9 @@ def _earlier_later(
 
 
 def _changes(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
-    events, is_part = _part(read, parameters)
-    stories = stories_of(events)
+    stories, is_part = stories_of(_events(read)), read.is_beginning
     steps = parameters.get("steps") == "1"
-    body: list[str] = [*_of_part(read, here, parameters)] if is_part else []
+    body: list[str] = [*_of_part(read, here, parameters)]
     if not stories:
         body.append('<p class="empty">No file was changed with a tool in this session.</p>')
     else:
@@ -260,9 +273,18 @@ def _changes(read: Read, here: str, parameters: Parameters) -> tuple[list[str], 
             f'<span class="plus">+{added:,}</span> <span class="minus">−{removed:,}</span> · <a href="{plain(other)}">{words}</a></p>'
         )
         body.append("<p>Changes made by commands are not among them: a log does not say what they did.</p>")
-    for story in stories:
+    begin = _begin(parameters, len(stories), _FILES)
+    pages = list(_earlier_later(here, parameters, begin, len(stories), _FILES, what="files"))
+    shown = stories[begin : begin + _FILES]
+    body += pages
+    for story in shown:
         body += _story(story, here, steps=steps)
-    return body, {"files": [_told(story) for story in stories], "is_part": is_part}
+    return [*body, *pages], {
+        "files": [_told(story) for story in shown],
+        "from": begin,
+        "total": len(stories),
+        "is_part": is_part,
+    }
 
 
 def _told(story: FileStory) -> dict[str, Any]:
@@ -272,7 +294,7 @@ def _told(story: FileStory) -> dict[str, Any]:
         "added": story.added,
         "removed": story.removed,
         "diff": story.whole,
-        "steps": msgspec.to_builtins(story.steps),
+        "steps": story.steps,
     }
 
 
@@ -300,34 +322,31 @@ def _story(story: FileStory, here: str, *, steps: bool) -> Iterator[str]:
 
 def _events(read: Read) -> Iterable[AnyEvent]:
     """The events of what is shown: all of the session, or one agent's."""
-    conversation = read.conversation
-    if conversation.stream == "main" and conversation.id == read.row.session:
+    if _is_whole(read):
         return read.events
-    key = (conversation.id, conversation.stream)
-    return [event for event in read.events if key_of(event) == key]
+    key = (read.conversation.id, read.conversation.stream)
+    return (event for event in read.events if key_of(event) == key)
 
 
-def _part(read: Read, parameters: Parameters) -> tuple[Iterable[AnyEvent], bool]:
-    """The events that are shown, and whether that is only the beginning of a long session."""
-    if read.is_long and parameters.get("all") != "1":
-        return islice(read.events, LONG), True
-    return _events(read), False
+def _is_whole(read: Read) -> bool:
+    """Whether all of a session is shown, and not one agent's part."""
+    return read.conversation.stream == "main" and read.conversation.id == read.row.session
 
 
 def _of_part(read: Read, here: str, parameters: Parameters) -> Iterator[str]:
-    every = plain(address(here, {**parameters, "all": "1"}))
-    yield (
-        f'<p class="label">This is of the first {LONG:,} events of a session of {read.row.events:,}.'
-        f' <a href="{every}">Show all of it</a></p>'
-    )
+    if read.is_beginning:
+        every = plain(address(here, {**parameters, "all": "1"}))
+        yield (
+            f'<p class="label">This is of the first {LONG:,} events of a session of {read.row.events:,}.'
+            f' <a href="{every}">Show all of it</a></p>'
+        )
 
 
 # ── time ─────────────────────────────────────────────────────────────────────
 
 
 def _timeline(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
-    events, is_part = _part(read, parameters)
-    bars, gaps = bars_of(events)
+    bars, gaps = bars_of(_events(read))
     begin = _begin(parameters, len(bars), BARS)
 
     def link(event: str) -> str:
@@ -335,7 +354,7 @@ def _timeline(read: Read, here: str, parameters: Parameters) -> tuple[list[str],
 
     body, data = timeline(bars, gaps, link, begin)
     pages = list(_earlier_later(here, parameters, begin, len(bars), BARS))
-    return [*(_of_part(read, here, parameters) if is_part else []), *pages, *body], {**data, "is_part": is_part}
+    return [*_of_part(read, here, parameters), *pages, *body], {**data, "is_part": read.is_beginning}
 
 
 # ── bytes ────────────────────────────────────────────────────────────────────
@@ -371,29 +390,22 @@ def _raw(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict
 
 
 def _records(read: Read, parameters: Parameters) -> tuple[int, list[list[AnyEvent]], int | None]:
-    """One window of records: where it begins, the events of each, and how many records there are, if that is known.
-
-    Those of a long session are read up to the end of the window, and only the window is kept.
-    """
-    sought, place = parameters.get("event", ""), parameters.get("from", "")
-    wanted = int(place) if place.isdecimal() and len(place) < 10 else None
-    at, window, is_found = 0, list[list[AnyEvent]](), False
-    for _, group in groupby(_events(read), key=lambda event: event.source):
-        if len(window) == _RAW_WINDOW:
-            if is_found or (not sought and place != "end" and at > (wanted or 0)):
-                # One more is there, which is all that has to be known of a long session.
-                return at - _RAW_WINDOW, window, None if read.is_long else _count(read)
-            window = []
-        window.append(list(group))
-        at += 1
-        is_found = is_found or (bool(sought) and any(anchor(one.id) == sought for one in window[-1]))
-    if sought and not is_found:
-        return _records(read, {**parameters, "event": ""})
-    return max(0, at - len(window)), window, at
-
-
-def _count(read: Read) -> int:
-    return sum(1 for _ in groupby(_events(read), key=lambda event: event.source))
+    """One window of records: where it begins, the events of each, and how many records there are, if that is known."""
+    sought, is_whole = parameters.get("event", ""), _is_whole(read)
+    if read.is_beginning:
+        records = groupby(_events(read), key=lambda event: event.source)
+        return 0, [list(group) for _, group in islice(records, _RAW_WINDOW)], None
+    if read.transcript is not None and is_whole:
+        total = read.transcript.records
+        place = read.transcript.record_at(sought) if sought else None
+        begin = _begin(parameters, total, _RAW_WINDOW) if place is None else place // _RAW_WINDOW * _RAW_WINDOW
+        events = read.transcript.events_of_records(begin, begin + _RAW_WINDOW)
+        return begin, [list(group) for _, group in groupby(events, key=lambda event: event.source)], total
+    groups = [list(group) for _, group in groupby(_events(read), key=lambda event: event.source)]
+    found = (at for at, group in enumerate(groups) if any(anchor(one.id) == sought for one in group))
+    place = next(found, None) if sought else None
+    begin = _begin(parameters, len(groups), _RAW_WINDOW) if place is None else place // _RAW_WINDOW * _RAW_WINDOW
+    return begin, groups[begin : begin + _RAW_WINDOW], len(groups)
 
 
 def _code(text: str) -> str:
@@ -407,15 +419,17 @@ def _code(text: str) -> str:
 
 def _words(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
     sought = parameters.get("event", "")
-    calls, chosen = _calls_around(islice(read.events, LONG), "") if read.is_long and not sought else ([], None)
-    if chosen is None:
-        calls, chosen = _calls_around(_events(read), sought)
+    calls, chosen = _calls_around(_events(read), sought)
+    if chosen is None and sought:
+        calls, chosen = _calls_around(_events(read), "")
     if chosen is None:
         return ['<p class="empty">No tool was called in this session.</p>'], {"call": None, "said": {}}
-    body = ['<div class="with-side"><aside class="turns"><nav class="contents" aria-label="Calls"><ol>']
+    body = ['<div class="with-side"><aside class="turns"><nav class="contents calls" aria-label="Calls"><ol>']
     for event in calls:
         link = plain(address(here, {"tab": "words", "event": anchor(event.id)}))
-        body.append(f'<li><a href="{link}"{current(is_it=event is chosen)}>{plain(event.call.native.name)}</a></li>')
+        said = next((about(msgspec.to_builtins(one)) for one in event.call.operations), "")
+        name = f"{plain(event.call.native.name)} <span>{plain(said)}</span>"
+        body.append(f'<li><a href="{link}"{current(is_it=event is chosen)} title="{plain(said)}">{name}</a></li>')
     body.append("</ol></nav></aside><div>")
     body.append(f"<h2>{plain(chosen.call.native.name)}</h2>")
     body.append(f'<p class="label">as it was called</p>{_code(_arguments(chosen.call.native.arguments))}')
@@ -442,7 +456,7 @@ def _calls_around(events: Iterable[AnyEvent], sought: str) -> tuple[list[ToolCal
             after = islice(called, _CALLS_LISTED - len(before) - 1)
             return [*before, event, *after], event
         before.append(event)
-    return _calls_around(events, "") if sought else ([], None)
+    return [], None
 
 
 def in_other_words(call: Call) -> dict[str, Any]:

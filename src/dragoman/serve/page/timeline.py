@@ -29,7 +29,7 @@ _WIDTH: Final = 1000.0
 _ROW: Final = 22
 _LONGEST_GAP: Final = 0.03
 """The share of the width that a gap takes at most."""
-BARS: Final = 1_000
+BARS: Final = 600
 """Bars that are drawn at once."""
 
 
@@ -45,46 +45,68 @@ class Bar(msgspec.Struct):
     """Both in seconds since the beginning of the session."""
 
 
+class _Moment(msgspec.Struct, gc=False):
+    """What of an event a timeline needs: a long session has very many."""
+
+    time: datetime.datetime
+    kind: Literal["user", "said", "model", "called", "returned", "other"]
+    stream: tuple[str, str] = ("", "main")
+    event: str = ""
+    name: str = ""
+    """The model, or the tool."""
+    call: str = ""
+    is_marked: bool = False
+    """Whether a call waits for a person, or a result is a failure."""
+
+
+def _moment(event: AnyEvent, time: datetime.datetime) -> _Moment:
+    match event:
+        case ToolCalled():
+            native = event.call.native.name
+            return _Moment(time, "called", key_of(event), event.id, native, event.call.id, waits_for_a_person(event))
+        case ToolReturned():
+            result = event.result
+            failed = any(failure_of(one, result.native) is not None for one in result.outcomes)
+            return _Moment(time, "returned", key_of(event), call=result.call_id, is_marked=failed)
+        case ModelSaid() | ModelThought():
+            return _Moment(time, "model", key_of(event), event.id, event.model or "model")
+        case UserSaid():
+            is_person = event.by == "user" and event.stream == "main"
+            return _Moment(time, "user" if is_person else "said", key_of(event))
+    return _Moment(time, "other")
+
+
 def bars_of(events: Iterable[AnyEvent]) -> tuple[list[Bar], list[tuple[float, float]]]:
     """The bars, in order, and the gaps in which nobody worked."""
-    timed = sorted((event for event in events if event.time is not None), key=lambda event: event.time or _NEVER)
-    if not timed:
-        return [], []
-    zero = timed[0].time or _NEVER
-    at = {event.id: ((event.time or zero) - zero).total_seconds() for event in timed}
+    timed = [_moment(event, event.time) for event in events if event.time is not None]
+    timed.sort(key=lambda moment: moment.time)
     bars: list[Bar] = []
     last: dict[tuple[str, str], float] = {}
-    waiting: dict[tuple[tuple[str, str], str], ToolCalled] = {}
+    waiting: dict[tuple[tuple[str, str], str], tuple[_Moment, float]] = {}
     gaps: list[tuple[float, float]] = []
     busy_until = 0.0
-    for event in timed:
-        key, now = key_of(event), at[event.id]
+    for one in timed:
+        key, now = one.stream, (one.time - timed[0].time).total_seconds()
         before = last.get(key, now)
-        if isinstance(event, UserSaid) and event.by == "user" and key[1] == "main" and now > busy_until:
+        if one.kind == "user" and now > busy_until:
             gaps.append((busy_until, now))
-        elif isinstance(event, ModelSaid | ModelThought | ToolCalled) and now > before:
-            bars.append(Bar("model", getattr(event, "model", None) or "model", key[1], event.id, before, now))
-        if isinstance(event, ToolCalled):
-            waiting[key, event.call.id] = event
-        elif isinstance(event, ToolReturned) and (called := waiting.pop((key, event.result.call_id), None)) is not None:
-            bars.append(_bar(called, event, at[called.id], now))
+        elif one.kind in ("model", "called") and now > before:
+            name = one.name if one.kind == "model" else "model"
+            bars.append(Bar("model", name, key[1], one.event, before, now))
+        if one.kind == "called":
+            waiting[key, one.call] = one, now
+        elif one.kind == "returned" and (called := waiting.pop((key, one.call), None)) is not None:
+            bars.append(_bar(*called, now, is_failure=one.is_marked))
         busy_until = max(busy_until, now)
-        if isinstance(event, _WORKING):
+        if one.kind != "other":  # after any of these the model, or a person, is next; book-keeping says nothing
             last[key] = now
     return sorted(bars, key=lambda bar: bar.began), [(begin, end) for begin, end in gaps if end - begin > 1]
 
 
-_WORKING: Final = (UserSaid, ModelSaid, ModelThought, ToolCalled, ToolReturned)
-"""After one of these the model, or a person, is next; book-keeping in between says nothing."""
-_NEVER: Final = datetime.datetime.min.replace(tzinfo=datetime.UTC)
-
-
-def _bar(called: ToolCalled, returned: ToolReturned, began: float, ended: float) -> Bar:
-    result = returned.result
-    failed = any(failure_of(one, result.native) is not None for one in result.outcomes)
+def _bar(called: _Moment, began: float, ended: float, *, is_failure: bool) -> Bar:
     kind: Literal["tool", "failed", "person"]
-    kind = "person" if waits_for_a_person(called) else "failed" if failed else "tool"
-    return Bar(kind, called.call.native.name, called.stream, called.id, began, max(began, ended))
+    kind = "person" if called.is_marked else "failed" if is_failure else "tool"
+    return Bar(kind, called.name, called.stream[1], called.event, began, max(began, ended))
 
 
 def timeline(
@@ -93,7 +115,7 @@ def timeline(
     """The tab and its data; bars are drawn from one on, as many as `BARS`."""
     spent = _spent(bars, gaps)
     data = {
-        "bars": msgspec.to_builtins(bars),
+        "bars": bars,
         "gaps": [{"began": begin, "ended": end} for begin, end in gaps],
         "seconds": spent,
     }
@@ -102,7 +124,7 @@ def timeline(
     drawn = bars[begin : begin + BARS]
     first, last = drawn[0].began if begin else 0.0, max(bar.ended for bar in drawn)
     between = [(max(start, first), min(end, last)) for start, end in gaps if end > first and start < last]
-    return [*_summary(spent), *_drawn(drawn, between, link, first), *_listed(bars)], data
+    return [*_summary(spent), *_drawn(drawn, between, link, first), *_listed(bars, link)], data
 
 
 def _spent(bars: list[Bar], gaps: list[tuple[float, float]]) -> dict[str, float]:
@@ -148,6 +170,8 @@ def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str
     yield (
         '<p class="legend"><span class="model">model</span><span class="tool">tool</span><span class="failed">failed tool'
         '</span><span class="person">waiting for a person</span><span class="gap">idle</span></p>'
+        '<p class="label">A lane for the model of each agent, then one for each tool that runs at once. What runs at once'
+        " counts each for itself, and a call that started an agent lasts until the agent ends.</p>"
     )
 
 
@@ -194,9 +218,13 @@ def _lanes(bars: list[Bar]) -> dict[int, int]:
     return lanes
 
 
-def _listed(bars: list[Bar]) -> Iterator[str]:
+def _listed(bars: list[Bar], link: Callable[[str], str]) -> Iterator[str]:
     """The longest ones in words."""
     longest = sorted(bars, key=lambda bar: bar.began - bar.ended)[:10]
-    yield "<h2>Longest</h2><ol>"
-    yield from (f"<li>{plain(bar.name)} <span>{duration(bar.ended - bar.began)}</span></li>" for bar in longest)
+    yield '<h2>Longest</h2><ol class="longest">'
+    for bar in longest:
+        agent = "" if bar.stream == "main" else f" of agent {bar.stream}"
+        words = f"{bar.name}{agent}{', waiting for a person' if bar.kind == 'person' else ''}"
+        took = duration(bar.ended - bar.began)
+        yield f'<li><a href="{plain(link(bar.event))}">{plain(words)}</a> <span>{took}</span></li>'
     yield "</ol>"

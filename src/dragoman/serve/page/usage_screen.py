@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import msgspec
-
 from dragoman.client_names import client_name
-from dragoman.logs import statistics
 from dragoman.logs.export import dollars, duration, plain
 from dragoman.logs.history import Group
 
 from .frame import Asked, Parameters, Screen, address, current, number, table
 from .library import Library
-from .list_screen import filter_of
+from .list_screen import FILTERS, filter_of
 
 _BY: Final = {
     "day": "Day",
@@ -41,10 +38,9 @@ def usage_screen(library: Library, parameters: Parameters) -> Screen:
     by = parameters.get("by") or "day"
     if by not in _BY:
         raise Asked(f"there is nothing called {by!r} to count by; there are {', '.join(_BY)}")
-    with library.lock:
-        counted = statistics(library.fresh(), filter_of(parameters), (by,))  # type: ignore[arg-type]
-    groups = counted.groups
-    body = ["<h1>Usage</h1>", *_choices(parameters, by), *_cards(counted.total)]
+    words = tuple(parameters.get(name) for name in FILTERS)
+    groups, total = library.counted(by, filter_of(parameters), words)
+    body = ["<h1>Usage</h1>", *_choices(parameters, by), *_cards(total)]
     if not groups:
         body.append('<p class="empty">Nothing was recorded in this time.</p>')
     plotted = list(reversed(groups[:_PLOTTED])) if by in _IN_TIME else groups[:_PLOTTED]
@@ -56,10 +52,10 @@ def usage_screen(library: Library, parameters: Parameters) -> Screen:
     if any(group.calls is not None and group.calls.calls for group in plotted):
         calls = [(_name(one, by), float(one.calls.calls if one.calls else 0), _calls(one)) for one in plotted]
         body += _plot("Calls", by, calls)
-    body += _table(groups[:_SHOWN], counted.total, by)
+    body += _table(groups[:_SHOWN], total, by)
     if len(groups) > _SHOWN:
         body.append(f'<p class="label">{len(groups) - _SHOWN:,} more are not shown; the JSON has all.</p>')
-    data = {"by": by, "groups": msgspec.to_builtins(groups), "total": msgspec.to_builtins(counted.total)}
+    data = {"by": by, "groups": groups, "total": total}
     return Screen("Usage", "/usage", body, data)
 
 
@@ -104,11 +100,11 @@ def _plot(title: str, by: str, bars: list[tuple[str, float, str]]) -> Iterator[s
         return
     width, height = 1000.0, 150
     step = width / max(len(bars), 8)
-    ends = f"{bars[0][0][:40]} to {bars[-1][0][:40]}" if len(bars) > 1 else bars[0][0][:40]
-    most = next(words for _, value, words in bars if value == largest)
+    name, most = next((name[:60], words) for name, value, words in bars if value == largest)
+    ends = f"{bars[0][0]} to {bars[-1][0]}; most on {name}:" if by in _IN_TIME and len(bars) > 1 else f"most: {name},"
     yield (
         f'<figure class="plot"><figcaption>{title} by {_WORDS.get(by, _BY[by].lower())}'
-        f" <span>{plain(ends)}, at most {plain(most)}</span></figcaption>"
+        f" <span>{plain(ends)} {plain(most)}</span></figcaption>"
     )
     yield f'<svg viewBox="0 0 {width:.0f} {height}" role="img" aria-label="{title}; the table below has the figures">'
     for place, (name, value, words) in enumerate(bars):
@@ -128,7 +124,7 @@ def _table(groups: list[Group], total: Group, by: str) -> Iterator[str]:
         head += ["input", "cache read", "cache write", "output", "tokens", "cost"]
     rows = [[plain(_name(one, by)), *_figures(one, with_tokens=with_tokens)] for one in groups]
     rows.append(["<b>Total</b>", *(f"<b>{cell}</b>" for cell in _figures(total, with_tokens=with_tokens))])
-    yield from table(head, rows, numbers=frozenset(range(1, len(head))))
+    yield from table(head, rows, numbers=frozenset(range(1, len(head))), name="usage-table")
 
 
 def _figures(group: Group, *, with_tokens: bool) -> list[str]:
