@@ -27,8 +27,8 @@ def _reveal(paths: set[Path]) -> None:
     hidden = {path: closed for path in paths if (closed := _closed(path)) is not None}
     for folder in set(hidden.values()):
         _mount("none", folder, "tmpfs", 0, "mode=0755")
-    for path in hidden:
-        path.mkdir(parents=True)
+    for path in sorted(hidden):  # an environment may be in the checkout, which then has it already
+        path.mkdir(parents=True, exist_ok=True)
         _mount(f"/proc/self/fd/{opened[path]}", path, "", _BIND | _RECURSIVE, "")
     for descriptor in opened.values():
         os.close(descriptor)

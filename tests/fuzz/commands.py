@@ -162,6 +162,8 @@ _COMMANDS = (
     # These ended the process in some runs: what the parser read behind a table of its own differs from run to run.
     "{\U00031860",
     "sed -n '5,9p' 0x10{\U000bc689/a.py",
+    # numbers that Python does not convert
+    *(f"{command} a.py" for command in ("bat -r1:" + "9" * 5000, "head -n " + "9" * 5000, f"sed -n '{'9' * 5000}p'")),
 )
 
 TARGETS = [

@@ -23,6 +23,12 @@ COMMANDS = (
     "echo $(cat a)",
     "*** Begin Patch\n*** Add File: a\n+b\n*** End Patch",
 )
+IN_ARGUMENTS: tuple[dict[str, Any], ...] = (
+    {"command": "cat .env", "args": ["-n", "x"]},
+    {"commands": ["ls", "rm x"], "cwd": "/"},
+    {"jobs": [{"shellCommand": ["sh", "-c", "ls"]}, {"url": "https://example.com/a", "host": "b.example"}]},
+    {"path": "file:///a/%2Eenv", "patch": "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"},
+)
 NOTHING = Rules(ToolPolicy(default="deny", approval=(Approval("deny"),)))
 
 
@@ -39,6 +45,8 @@ def draw_payload(draw: Draw) -> tuple[str, str | None, str | None]:
             *spoken[1:],
         ]
     )
+    if "tool_input" in payload and draw.one_in(3):
+        payload = {**payload, "tool_name": "mcp__notes__do", "tool_input": draw.choice(IN_ARGUMENTS)}
     damaged: Any = draw.damaged_json([json.dumps(payload).encode()]) if draw.one_in(2) else payload
     text = json.dumps(damaged)
     if draw.one_in(4):

@@ -33,10 +33,12 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "switch": (True, False),
     "lines": ([3, 9], [4, 4], [1, 200]),
     "thousands": (1, 7, 5_000),
+    "list": (["a"], ["b/*.py", "c"], ["a", "a"], [" x ", "https://example.com/", "-1"]),
 }
 PROBES: dict[str, Any] = {"text": "the text of {}", "number": 77, "switch": True}
 _NOT_PLAIN = op.Unrecognised | op.CallMcpTool | op.SteerClient
-_LISTED = ("edits", "items")
+_LISTED = ("edits", "items", "questions", "options")
+_TEXTS = ["the first", "the second"]
 
 Meant = Callable[[dict[str, Any]], Any]
 """What a call with these arguments means, or one item of a list in it; `None` if it cannot be read."""
@@ -72,7 +74,7 @@ def rows(dialect: str) -> dict[str, list[Row]]:
             needed = tuple(sorted((*required, *more)))
             others = [one for one in optional if one not in more]
             row = _row(_reader(dialect, name), needed, others, {**hints[name], **own})
-            if row is not None and needed:
+            if row is not None:
                 found.setdefault(name, []).append(row)
                 break
     return found
@@ -194,6 +196,8 @@ def _candidates(hint: Any, name: str) -> Iterator[Any]:
         values = {key: next(_candidates(kind, key), None) for key, kind in needed.items()}
         if None not in values.values():
             yield [values]
+    if _is_texts(hint) and not _is_of(hint, "text"):
+        yield _TEXTS
     yield from (PROBES["text"].format(name), PROBES["number"], PROBES["switch"])
 
 
@@ -218,6 +222,14 @@ def _is_of(hint: Any, kind: str) -> bool:
     return hint in {"text": (str, Any), "number": (int, float, Any), "switch": (bool, Any)}[kind]
 
 
+def _is_texts(hint: Any) -> bool:
+    """Whether a parameter may be a list of texts."""
+    hint = _bare(hint)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return any(_is_texts(one) for one in typing.get_args(hint))
+    return typing.get_origin(hint) in (tuple, list) and _bare(typing.get_args(hint)[0]) is str
+
+
 def _item_of(hint: Any) -> type[msgspec.Struct] | None:
     """The class of the items of a list."""
     hint = _bare(hint)
@@ -234,6 +246,11 @@ def _field(meant: Meant, base: dict[str, Any], name: str, hint: Any, operation: 
         return _chosen(meant, without, name, choices, operation)
     if (item := _item_of(hint)) is not None:
         return _list_of(meant, without, name, item)
+    if _is_texts(hint):
+        made = meant({**without, name: _TEXTS})
+        same = [] if made is None else [field for field, one in _values(made).items() if one == tuple(_TEXTS)]
+        if len(same) == 1 and type(made) is type(operation):
+            return same[0], "list"
     for kind, probe in PROBES.items():
         if not _is_of(hint, kind):
             continue
@@ -298,6 +315,8 @@ def _values(operation: Any) -> dict[str, Any]:
         (edit,) = operation.edits
         values |= {"old": edit.old, "new": edit.new, "everywhere": edit.everywhere}
         del values["edits"]
+    if isinstance(operation, op.AddPlanItem):
+        values |= _values(values.pop("item"))
     return values
 
 
@@ -317,6 +336,8 @@ def _implied(operation: Any, said: set[str]) -> dict[str, str | int] | None:
     for name, field in fields.items():
         value = getattr(operation, name)
         if name in said or (name == "edits" and "old" in said) or value == field.default:
+            continue
+        if name == "item" and "text" in said:
             continue
         if field.default_factory is not msgspec.NODEFAULT and value == field.default_factory():
             continue

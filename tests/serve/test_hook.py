@@ -74,12 +74,16 @@ command = "make *"
 """
 
 
-@pytest.fixture
-def rules(tmp_path: Path) -> Rules:
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "config.toml").write_text(POLICY)
+def written_rules(tmp_path: Path, settings: str = POLICY) -> Rules:
+    (tmp_path / "config").mkdir(exist_ok=True)
+    (tmp_path / "config" / "config.toml").write_text(settings)
     environ = {"DRAGOMAN_CONFIG_DIR": str(tmp_path / "config"), "DRAGOMAN_DATA_DIR": str(tmp_path / "data")}
     return rules_of(config.load(cwd=tmp_path, environ=environ, project_at=Path("/")))
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Rules:
+    return written_rules(tmp_path)
 
 
 @pytest.fixture
@@ -222,6 +226,46 @@ def test_the_same_is_stopped_in_other_tools(folder: Path, rules: Rules) -> None:
         claude(folder, "Write", file_path=f"{folder}/a.py", content="x"),
     ]
     assert [asked(call, rules).decision.verdict for call in harmless] == ["pass"] * 4
+
+
+SERVER_CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    # Arguments of a server's tool, by what is decided about them.
+    "a file": ("pass", {"path": "a.py"}),
+    "a secret": ("deny", {"path": ".env"}),
+    "the address of a secret": ("deny", {"uri": "file://FOLDER/%2Eenv"}),
+    "a line": ("pass", {"command": "ls -la"}),
+    "a line that reads a secret": ("deny", {"cmd": "c'a't '.e''nv'"}),
+    "words that read a secret": ("deny", {"command": ["cat", ".env"]}),
+    "a program and its words": ("deny", {"command": "git", "args": ["push", "--force"]}),
+    "lines, further in": ("deny", {"jobs": [{"shellCommand": "git push --force"}]}),
+    "several lines": ("deny", {"commands": ["ls", "rm keep"]}),
+    "a line that may do anything": ("ask", {"script": "python x.py"}),
+    "an address": ("ask", {"url": "http://evil.example/"}),
+    "a host": ("ask", {"host": "evil.example"}),
+    "an address in a text": ("ask", {"body": "Look at https://evil.example/.\nThanks."}),
+    "an address that is allowed": ("allow", {"url": "https://docs.python.org/3/"}),
+    "a file that switches hooks off": ("ask", {"path": "FOLDER/.claude/settings.json", "text": "{}"}),
+    "a patch of it": ("ask", {"patch": "--- a/.claude/settings.json\n+++ b/.claude/settings.json\n@@ -1 +1 @@\n"}),
+    "a patch that deletes": ("deny", {"patch": "*** Begin Patch\n*** Delete File: keep\n*** End Patch"}),
+    "a diff that deletes": ("deny", {"diff": "--- a/keep\n+++ /dev/null\n@@ -1 +0,0 @@\n-k\n"}),
+    "a file elsewhere": ("deny", {"path": "/etc/passwd"}),
+    "words": ("pass", {"query": "how do I write /etc/passwd?"}),
+    "more texts than are looked at": ("deny", {"names": ["x"] * 5000}),
+}
+
+
+@pytest.mark.parametrize("name", SERVER_CALLS)
+def test_what_the_arguments_of_a_servers_tool_may_reach_is_decided_about(
+    name: str, folder: Path, tmp_path: Path
+) -> None:
+    verdict, given = SERVER_CALLS[name]
+    given = json.loads(json.dumps(given).replace("FOLDER", str(folder)))
+    payload = claude(folder, "mcp__toy__do", **given)
+    assert asked(payload, written_rules(tmp_path)).decision.verdict == verdict
+    more = f'{POLICY}\n[[policy.rules]]\nverdict = "allow"\nserver = "toy"\n'
+    allowed = asked(payload, written_rules(tmp_path, more)).decision.verdict
+    # A rule for the server is for what cannot be told of it, and not for what other rules forbid.
+    assert allowed == (verdict if verdict == "deny" or "address" in name or name == "a host" else "allow")
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -447,6 +491,40 @@ def test_ordinary_lines_pass(rules: Rules, tmp_path: Path) -> None:
     assert stopped == {}
 
 
+ALLOWED_BY_NAME = {
+    # What people allow by name, and lines of theirs.
+    "npm test": ("npm test",),
+    "npm run *": ("npm run build", "npm run lint -- --fix", "npm run build 2>&1 | tail -20"),
+    "npx tsc*": ("npx tsc --noEmit",),
+    "python -m pytest*": ("python -m pytest -q", "cd src && python -m pytest tests/test_a.py -k foo -x"),
+    "pytest*": ("pytest -q", "pytest tests -x 2>&1 | tail -30", "pytest -q > /dev/null && echo ok"),
+    "cargo *": ("cargo build", "cargo test -- --nocapture", "cargo clippy && cargo test"),
+    "go *": ("go test ./...", "go build ./... && go vet ./..."),
+    "ruff *": ("ruff check .", "ruff format ."),
+    "mypy *": ("mypy src",),
+    "git commit *": ('git commit -m "fix: x"', "git add a.py && git commit -m 'feat: y'"),
+    "git checkout *": ("git checkout -b feature",),
+    "git diff*": ("git diff", "git diff HEAD~1", "git diff | head -50"),
+    "git show*": ("git show HEAD", "git show --stat HEAD"),
+    "git push origin *": ("git push origin main",),
+    "docker compose *": ("docker compose up -d",),
+    "make": ("make", "make 2>&1 | grep -i error"),
+}
+
+
+@pytest.mark.parametrize("command", ALLOWED_BY_NAME)
+def test_a_line_of_programs_that_rules_allow_by_name_passes(command: str, folder: Path, tmp_path: Path) -> None:
+    (folder / "src").mkdir()
+    more = f'{POLICY}\n[[policy.rules]]\nverdict = "allow"\ncommand = "{command}"\n'
+    rules = written_rules(tmp_path, more)
+    stopped = {
+        line: one.rule
+        for line in ALLOWED_BY_NAME[command]
+        if (one := asked(payload_of("claude_code", folder, line), rules).decision).verdict not in ("pass", "allow")
+    }
+    assert stopped == {}
+
+
 def test_a_command_that_a_rule_allows_may_be_given_to_filters_that_reach_nothing(folder: Path, rules: Rules) -> None:
     """`make *` is allowed by name: its output may be read, and nothing else may be done with it."""
     (folder / "a.py").write_text("x\n")
@@ -487,7 +565,7 @@ def _values(kind: Any) -> st.SearchStrategy[Any]:
         return st.lists(_given(kind), max_size=3)
     numbers = st.integers(-3, 9_999)
     kinds = {"text": st.text(), "number": numbers, "switch": st.booleans(), "lines": st.lists(numbers, max_size=3)}
-    kinds |= {"thousands": numbers, "texts": st.lists(st.text(), max_size=3)}
+    kinds |= {"thousands": numbers, **dict.fromkeys(("texts", "list"), st.lists(st.text(), max_size=3))}
     return kinds[kind] | st.sampled_from(("src/a.py", "a/", "7", 3, 0, True, None, [1, 5], ""))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,192 @@ def test_a_line_is_put_in_once_and_taken_out_to_the_byte(client: str, there: str
     for change in list(changes_to_uninstall(client, None, kept)):
         apply(change, kept, undo=True)
     assert files(home) == before
+
+
+OURS = "/old/place/dragoman hook --client CLIENT --event PreToolUse || exit 2"
+ODD: dict[str, str] = {
+    # Settings as people have them, and as they should not. EVENT is the first event of the client.
+    "an empty object": "{}",
+    "a blank file": " \n\t\n",
+    "no end of line": '{"a": 1}',
+    "tabs": '{\n\t"a": {\n\t\t"b": []\n\t}\n}\n',
+    "one space": '{\n "a": [\n  1\n ]\n}\n',
+    "no spaces": '{"a":[1,2],"hooks":{}}',
+    "CRLF": '{\r\n  "a": 1, // one\r\n  "hooks": {\r\n  }\r\n}\r\n',
+    "a mark of the byte order": '\ufeff{\n  "a": 1\n}\n',
+    "that mark alone": "\ufeff",
+    "comments": '// first\n{ /* in */ "a": 1 // last\n /* end */ }\n// after\n',
+    "a comment in an empty list": '{"hooks": {"EVENT": [ // none yet\n ]}, "EVENT": [ /* none */ ]}',
+    "a comment in an empty object": "{ // nothing\n}",
+    "trailing commas": '{"a": [1, 2,], "hooks": {"EVENT": [{"x": 1,},],}, "EVENT": [{"y": 2}, ],}',
+    "other hooks": '{"hooks": {"EVENT": [{"hooks": [{"command": "mine"}]}], "X": [1]}, "EVENT": [{"command": "mine"}]}',
+    "the same name twice": '{"hooks": {"x": 1}, "a": 1, "hooks": {"EVENT": []}, "a": 2, "EVENT": []}',
+    "one name twice, and one between": '{"a": 1, "z": {}, "a": 2}',
+    "marks in texts": '{"a": "{[/* // ]}\\\\\\"", "b": "\\u007b"}',
+    "letters of many scripts": '{"π": "ü\U0001f600"}',
+}
+WITH_OURS: dict[str, str] = {
+    # Lists of hooks with a line of ours that an earlier installation left there.
+    "alone": '{"EVENT": [{"command": "OURS"}]}',
+    "between others": '{"EVENT": [{"x": 1}, {"command": "OURS"}, {"y": 2}]}',
+    "last": '{"EVENT": [{"x": 1}, {"command": "OURS"}]}',
+    "first of a group": '{"EVENT": [{"hooks": [{"command": "OURS"}, {"command": "mine"}]}]}',
+    "last of a group": '{"EVENT": [{"hooks": [{"command": "mine"}, {"command": "OURS"},]}, {"x": 1}]}',
+    "twice, with comments": '{"EVENT": [ // keep\n {"command": "OURS"}, // this\n {"command": "OURS"} /* too */ ]}',
+    "behind a comment": '{"EVENT": [\n{"x": 1}, // keep this\n{"command": "OURS"} // and this\n]}',
+    "for an event that is not installed": '{"Elsewhen": [{"command": "OURS"}]}',
+}
+
+
+def placed(text: str, client: str) -> bytes:
+    text = text.replace("EVENT", client_named(client).lines[0])
+    return text.replace("OURS", OURS.replace("CLIENT", client)).encode()
+
+
+def install(client: str, kept: Path, *, outcomes: bool = False) -> None:
+    for change in list(changes_to_install(client, None, outcomes=outcomes)):
+        apply(change, kept)
+
+
+def uninstall(client: str, kept: Path) -> None:
+    for change in list(changes_to_uninstall(client, None, kept)):
+        apply(change, kept, undo=True)
+
+
+def everything(folder: Path) -> dict[str, object]:
+    """Every file, folder and link below a folder, with what it holds."""
+    return {
+        str(path): (path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else "folder")
+        for path in folder.rglob("*")
+        if "kept" not in path.parts
+    }
+
+
+def settings_of(client: str) -> Path | None:
+    return next((target.path for target in targets_of(client, None) if target.content is None), None)
+
+
+WITH_SETTINGS = [client for client in CLIENTS if client not in ("copilot", "cline", "goose", "opencode", "pi")]
+"""Clients in whose own settings our line is; the others have a file of ours."""
+
+
+@pytest.mark.parametrize("outcomes", [False, True])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_installing_and_taking_out_again_leaves_no_trace(client: str, outcomes: bool, home: Path) -> None:
+    before = everything(home)
+    install(client, home / "kept", outcomes=outcomes)
+    assert everything(home) != before
+    uninstall(client, home / "kept")
+    assert everything(home) == before
+
+
+@pytest.mark.parametrize("client", WITH_SETTINGS)
+@pytest.mark.parametrize("name", ODD)
+def test_a_line_is_put_into_odd_settings_and_taken_out_to_the_byte(name: str, client: str, home: Path) -> None:
+    path = settings_of(client)
+    assert path is not None
+    path.parent.mkdir(parents=True)
+    path.write_bytes(placed(ODD[name], client))
+    path.chmod(0o444)
+    before = everything(home)
+    install(client, home / "kept")
+    text = path.read_bytes().decode()
+    was = plain(read_json(placed(ODD[name], client).decode())) if ODD[name].strip("\ufeff \t\n") else {}
+    assert without_ours(plain(read_json(text))) == without_ours(was)
+    assert [line for target in installed(client, None) for line in lines_in(target)[0]]
+    assert comments_in(text) == comments_in(ODD[name])
+    assert ("\r\n" in text, text.startswith("\ufeff")) == ("\r\n" in ODD[name], ODD[name].startswith("\ufeff"))
+    assert text.count("\n") == text.count("\r\n") or "\r\n" not in text
+    assert path.stat().st_mode & 0o777 == 0o444
+    assert list(changes_to_install(client, None)) == []
+    uninstall(client, home / "kept")
+    assert everything(home) == before
+
+
+@pytest.mark.parametrize("client", WITH_SETTINGS)
+@pytest.mark.parametrize("name", WITH_OURS)
+def test_a_line_of_an_earlier_installation_is_replaced_and_nothing_else_is_lost(
+    name: str, client: str, home: Path
+) -> None:
+    path = settings_of(client)
+    assert path is not None
+    path.parent.mkdir(parents=True)
+    text = WITH_OURS[name] if client == "droid" else f'{{"a": [1], "hooks": {WITH_OURS[name]}}}'
+    path.write_bytes(placed(text, client))
+    wanted = without_ours(plain(read_json(path.read_text())))
+    install(client, home / "kept")
+    assert OURS.partition(" ")[0] not in path.read_text()
+    assert without_ours(plain(read_json(path.read_text()))) == wanted
+    uninstall(client, home / "kept")
+    assert without_ours(plain(read_json(path.read_text()))) == wanted
+    assert comments_in(path.read_text()) == comments_in(WITH_OURS[name])
+    assert " hook --client " not in path.read_text()
+
+
+def without_ours(value: object) -> object:
+    """A value without our lines, and without what is empty then."""
+    if isinstance(value, str):
+        return None if " hook --client " in value else value
+    if isinstance(value, dict):
+        ours = any(isinstance(one, str) and " hook --client " in one for one in value.values())
+        found = {} if ours else {name: made for name, one in value.items() if (made := without_ours(one)) is not None}
+        alone = found.keys() <= {"matcher"} and not found.get("a")
+        return None if alone else found
+    if isinstance(value, list):
+        return [made for one in value if (made := without_ours(one)) is not None] or None
+    return value
+
+
+def comments_in(text: str) -> list[str]:
+    """The comments of a settings file, in any order."""
+    outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", text)
+    return sorted(one.strip() for one in re.findall(r"//[^\r\n]*|/\*.*?\*/", outside))
+
+
+@pytest.mark.parametrize("client", WITH_SETTINGS)
+@pytest.mark.parametrize(
+    "text",
+    ["[]", "null", '"x"', "1", "{", '{"a": }', "{'a': 1}", "{,}", '{"a": 1} x', "/*", '{"hooks": 1, "EVENT": 1}'],
+)
+def test_settings_that_hold_no_place_for_a_line_are_an_error_and_stay(text: str, client: str, home: Path) -> None:
+    path = settings_of(client)
+    assert path is not None
+    path.parent.mkdir(parents=True)
+    path.write_bytes(placed(text, client))
+    before = everything(home)
+    with pytest.raises(ConfigError, match=re.escape(str(path))):
+        install(client, home / "kept")
+    assert everything(home) == before
+
+
+@pytest.mark.parametrize("client", WITH_SETTINGS)
+def test_what_is_no_file_of_text_is_an_error_and_is_not_waited_for(client: str, home: Path) -> None:
+    path = settings_of(client)
+    assert path is not None
+    path.parent.mkdir(parents=True)
+    for make in (lambda: os.mkfifo(path), path.mkdir, lambda: path.symlink_to(path), lambda: path.write_bytes(b"\xff")):
+        make()
+        with pytest.raises(ConfigError, match=re.escape(str(path))):
+            list(changes_to_install(client, None))
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_to_settings_stays_one_also_where_it_leads_nowhere(there: bool, client: str, home: Path) -> None:
+    kept_elsewhere = home / "dotfiles" / "settings"
+    kept_elsewhere.parent.mkdir()
+    path = targets_of(client, None)[0].path
+    path.parent.mkdir(parents=True)
+    path.symlink_to(kept_elsewhere)
+    if there and settings_of(client) is not None:
+        kept_elsewhere.write_text('{"a": 1}')
+    before = everything(home)
+    install(client, home / "kept", outcomes=True)
+    assert path.is_symlink()
+    assert kept_elsewhere.is_file()
+    uninstall(client, home / "kept")
+    assert everything(home) == before
 
 
 def test_a_file_that_was_changed_since_loses_our_entry_alone(home: Path) -> None:

@@ -93,7 +93,7 @@ always gives `LATER` has a true attribute `puts_off`."""
 
 
 def why_no_answers(approver: Approver | None) -> str | None:
-    """Why a model's questions would stay without an answer; `None` when somebody answers them."""
+    """Why a model's questions would stay without an answer; `None` if they are answered."""
     if approver is None:
         return "nobody can answer: no approver is set"
     reason: str | None = getattr(approver, "no_answers", None)

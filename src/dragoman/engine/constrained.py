@@ -150,10 +150,12 @@ class ConstrainedEngine:
         schema = self.schema(offered, request) if offered else request.response_schema
         if schema is not None and self.held:
             options["json_schema"] = schema
-        said = tuple(_plain(request.conversation))
+        conversation = tuple(_plain(request.conversation))
         return msgspec.structs.replace(
             request,
-            conversation=(conv.system(self._instructions(said, offered)), *_without_system(said)) if offered else said,
+            conversation=(conv.system(self._instructions(conversation, offered)), *_without_system(conversation))
+            if offered
+            else conversation,
             definitions=(),
             choice=msgspec.structs.replace(request.choice, mode="auto", names=(), required=False),
             parallel=None,
@@ -199,8 +201,10 @@ class ConstrainedEngine:
             return _TEXT
         hidden = self._hidden(definition)
         schema = definition.parameters
-        shown = {name: one for name, one in schema.get("properties", {}).items() if name not in hidden}
-        needed: dict[str, Any] = _decodable({**schema, "type": "object", "properties": shown}, optional=self.optional)
+        properties = {name: one for name, one in schema.get("properties", {}).items() if name not in hidden}
+        needed: dict[str, Any] = _decodable(
+            {**schema, "type": "object", "properties": properties}, optional=self.optional
+        )
         return needed
 
     def _hidden(self, definition: Offered) -> tuple[str, ...]:
@@ -211,8 +215,12 @@ class ConstrainedEngine:
         needed = set(definition.parameters.get("required", ())) or set(names[:1])
         return tuple(name for name in names if name not in needed)
 
-    def _instructions(self, said: Sequence[ConversationItem], offered: Sequence[Offered]) -> str:
-        own = [item.text for item in said if isinstance(item, conv.Message) and item.role in ("system", "developer")]
+    def _instructions(self, conversation: Sequence[ConversationItem], offered: Sequence[Offered]) -> str:
+        own = [
+            item.text
+            for item in conversation
+            if isinstance(item, conv.Message) and item.role in ("system", "developer")
+        ]
         # What differs from run to run comes last: what stands before it need not be read again.
         return "\n\n".join([self.about_tools(offered), *own])
 
@@ -230,25 +238,25 @@ class ConstrainedEngine:
             next((name_of(one) for one in offered if self._takes_alone(one, word)), None)
             for word in ("path", "command")
         )
-        told = ""
+        lines = ""
         if commands is not None:
-            told += f"\nTo rename a.log: {_json({'plan': [f'{commands}: mv a.log b.log']})}"
+            lines += f"\nTo rename a.log: {_json({'plan': [f'{commands}: mv a.log b.log']})}"
         if paths is not None:
             plan = [f"{paths}: {file}" for file in ("a.log", "b.log")]
-            told += f"\nFor a task about what is in a.log and b.log: {_json({'plan': plan})}"
-        return told
+            lines += f"\nFor a task about what is in a.log and b.log: {_json({'plan': plan})}"
+        return lines
 
     def _takes_alone(self, definition: Offered, word: str) -> bool:
         """Whether a tool is shown with one parameter, which has this word in its name."""
-        shown = [*self._arguments(definition).get("properties", {})]
-        return len(shown) == 1 and word in shown[0]
+        names = [*self._arguments(definition).get("properties", {})]
+        return len(names) == 1 and word in names[0]
 
     def _line(self, definition: Offered) -> str:
         """A tool in one line: its name, its parameters, and the first words about it."""
         about = _FIRST_WORDS.split(definition.description.strip(), maxsplit=1)[0].rstrip(".")
         arguments = self._arguments(definition)
-        shown = [f"{name}{_shape(one)}" for name, one in arguments.get("properties", {}).items()]
-        return f"- {name_of(definition)}({', '.join(shown) or 'text'}): {about}"
+        parameters = [f"{name}{_shape(one)}" for name, one in arguments.get("properties", {}).items()]
+        return f"- {name_of(definition)}({', '.join(parameters) or 'text'}): {about}"
 
 
 def name_of(definition: Offered) -> str:
@@ -285,18 +293,18 @@ def _decodable(schema: Any, *, optional: bool) -> Any:
         return [_decodable(one, optional=optional) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {}
+    result = {}
     for word, value in (schema if optional else _needed(schema)).items():
         if word in ("properties", "$defs", "definitions") and isinstance(value, dict):
-            kept[word] = {name: _decodable(one, optional=optional) for name, one in value.items()}
+            result[word] = {name: _decodable(one, optional=optional) for name, one in value.items()}
         elif word in ("enum", "const", "required"):
-            kept[word] = value
+            result[word] = value
         elif word == "items" and value is False:
             # llama.cpp (xllamacpp 2026.4) refuses what is no object; `prefixItems` and `maxItems` say the same.
             continue
         elif word not in _UNREAD:
-            kept[word] = _decodable(value, optional=optional)
-    return kept
+            result[word] = _decodable(value, optional=optional)
+    return result
 
 
 def _needed(schema: dict[str, Any]) -> dict[str, Any]:
@@ -396,11 +404,11 @@ class _Turn:
     @property
     def circles(self) -> bool:
         """Whether, off its plan, it did again what it had done already."""
-        made = [(self.calls.get(result.call_id), result) for result in self.results]
-        if not self.planned or not made or self.step() is not None:
+        pairs = [(self.calls.get(result.call_id), result) for result in self.results]
+        if not self.planned or not pairs or self.step() is not None:
             return False
-        last = made[-1][0]
-        before = [call for call, result in made[:-1] if call is not None and not result.is_error]
+        last = pairs[-1][0]
+        before = [call for call, result in pairs[:-1] if call is not None and not result.is_error]
         return last is not None and any(
             (called(last), last.arguments) == (called(one), one.arguments) for one in before
         )
@@ -440,8 +448,8 @@ def called(call: NativeCall) -> str:
 # ── the conversation ─────────────────────────────────────────────────────────
 
 
-def _without_system(said: Sequence[ConversationItem]) -> Iterator[ConversationItem]:
-    return (item for item in said if item.role not in ("system", "developer"))
+def _without_system(conversation: Sequence[ConversationItem]) -> Iterator[ConversationItem]:
+    return (item for item in conversation if item.role not in ("system", "developer"))
 
 
 def _plain(conversation: Sequence[ConversationItem]) -> Iterator[ConversationItem]:
@@ -456,9 +464,9 @@ def _plain(conversation: Sequence[ConversationItem]) -> Iterator[ConversationIte
             if isinstance(plan, conv.ThinkingPart):
                 yield conv.assistant(_json(plan.metadata[OURS]))
                 yield conv.user(_Turn([*conversation[:place], conv.assistant(plan)]).reminder())
-            said = [line for part in parts if (line := _said(part)) is not None]
-            if said or plan is None:
-                yield conv.assistant("\n".join(said))
+            lines = [line for part in parts if (line := _said(part)) is not None]
+            if lines or plan is None:
+                yield conv.assistant("\n".join(lines))
         elif any(isinstance(part, conv.ResultPart) for part in parts):
             results = [_told(part.result, names) for part in parts if isinstance(part, conv.ResultPart)]
             rest = tuple(part for part in parts if not isinstance(part, conv.ResultPart))
@@ -490,8 +498,8 @@ _FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)(?:\n```\s*)?", re.DOTALL)
 
 def _unfenced(text: str) -> str:
     """A text without the code fence around all of it."""
-    found = _FENCE.fullmatch(text)
-    return text if found is None else found[1]
+    match = _FENCE.fullmatch(text)
+    return text if match is None else match[1]
 
 
 def _in_form(value: Any) -> dict[str, Any] | None:
@@ -542,10 +550,10 @@ class _Reading:
         value = self._view.value
         if not isinstance(value, dict):
             return
-        said = value.get("say")
-        if isinstance(said, str) and len(said) > self._told:
-            yield req.TextChunk(said[self._told :])
-            self._told = len(said)
+        text = value.get("say")
+        if isinstance(text, str) and len(text) > self._told:
+            yield req.TextChunk(text[self._told :])
+            self._told = len(text)
         if "arguments" in value and not self._started:
             self._started = True
             name, namespace = self._called(value["call"])
@@ -558,14 +566,14 @@ class _Reading:
         value = _in_form(view.value)
         if value is None:  # of a model that is held, the beginning of an answer that was cut off
             value = {} if self._held else {"say": reply.text}
-        kept: tuple[conv.AnyPart, ...] = tuple(part for part in reply.parts if not isinstance(part, conv.TextPart))
+        others: tuple[conv.AnyPart, ...] = tuple(part for part in reply.parts if not isinstance(part, conv.TextPart))
         if value.get("plan") and view.complete:
             return self._planned(reply, _tidied(value["plan"]))
         finish, part = reply.finish, self._said(value.get("say", ""))
         if "call" in value and "arguments" in value:
             part = conv.CallPart(self._call(value, reply.text, whole=view.complete))
             finish = conv.FinishReason.CALLS if finish is conv.FinishReason.STOP else finish
-        result = msgspec.structs.replace(reply, parts=(*kept, part), finish=finish)
+        result = msgspec.structs.replace(reply, parts=(*others, part), finish=finish)
         if self._observe is not None:
             for chunk in self._rest(part, result):
                 self._observe(chunk)
@@ -596,8 +604,10 @@ class _Reading:
             call = part.call
             if not self._started:
                 yield req.CallStarted(call.id, call.name, call.namespace)
-            said = call.arguments
-            yield req.ArgumentsChunk(call.id, said if isinstance(said, str) else msgspec.json.encode(said).decode())
+            arguments = call.arguments
+            yield req.ArgumentsChunk(
+                call.id, arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+            )
             yield req.CallFinished(call)
         elif isinstance(part, conv.TextPart) and len(part.text) > self._told:
             yield req.TextChunk(part.text[self._told :])

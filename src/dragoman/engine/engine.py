@@ -43,7 +43,7 @@ class Engine(Protocol):
         ...
 
     def prepare(self, request: req.Request) -> Encoded | None:
-        """The exact request that would be sent, or `None` where nothing is."""
+        """The exact request that would be sent, or `None` if none is."""
         ...
 
     def lowering(self, request: req.Request) -> Lowering:
@@ -273,7 +273,7 @@ class HttpEngine:
         return self.api.decode(read_json(body, self.transport.bounds))
 
     def _told(self, error: EngineError) -> EngineError:
-        """The error with what only the engine knows, and without what nobody may see."""
+        """The error with the engine's own facts, and without secrets."""
         message = self.transport.redact(error.message)
         if error.partial is not None:
             said = msgspec.json.encode(error.partial).decode()
@@ -335,7 +335,7 @@ class HttpEngine:
 
 
 def _never_arrived(error: EngineError) -> bool:
-    """Whether a request that failed had no effect: nobody was reached, or it was turned away."""
+    """Whether a failed request had no effect: the provider was not reached, or refused it."""
     return error.status in (429, 529) or error.code in ("connect", "connect_timeout", "dns", "tls")
 
 

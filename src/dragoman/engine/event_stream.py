@@ -1,4 +1,4 @@
-"""The events of one run: to whoever listens to it, and to whoever iterates it, chunks among them."""
+"""The events of one run, chunks among them: for listeners, and for iteration."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class EventStream:
         return self._items is not None
 
     def emit(self, kind: type[Any], **facts: Any) -> None:
-        """Makes an event, unless nobody takes it."""
+        """Makes an event, if there is a listener for it."""
         if not self.has_listeners:
             return
         self.count += 1

@@ -20,7 +20,7 @@ HTTP: Final = logging.getLogger("dragoman.engine.http")
 
 
 def log_listener() -> Callable[[ev.AnyEvent], None] | None:
-    """What logs the events of a run; `None` where nobody would read it."""
+    """What logs the events of a run; `None` if nothing would read it."""
     return log_event if any(one.isEnabledFor(logging.INFO) for one in (RUN, MODEL, TOOLS)) else None
 
 

@@ -130,13 +130,13 @@ class Offer:
         self._shown: dict[tuple[str, str], str] = {}
         spoken, worded = self._spoken(operations, reserved)
         self._plain_names = frozenset(definition.name for definition in worded if definition.name)
-        said = [*spoken, *worded, *self._plan_approvals(operations, [*spoken, *worded], reserved)]
-        taken = [*reserved, *(definition.name for definition in said if definition.name)]
+        definitions = [*spoken, *worded, *self._plan_approvals(operations, [*spoken, *worded], reserved)]
+        reserved_names = [*reserved, *(definition.name for definition in definitions if definition.name)]
         apart = [tool for tool in functions if tool.name not in self._texts]
-        self.names = self._named([tool.name for tool in apart], taken)
+        self.names = self._named([tool.name for tool in apart], reserved_names)
         self.names.ours.update({name: name for name in self._texts})
         offered = [self._function(tool) for tool in apart]
-        self.definitions: tuple[Definition, ...] = (*said, *offered, *provider)
+        self.definitions: tuple[Definition, ...] = (*definitions, *offered, *provider)
         self._parts: dict[tuple[str, ...], tuple[Definition, ...]] = {}
         self._check()
         self.dialect = self.dialect.knowing(functions=self.names.ours)
@@ -149,10 +149,10 @@ class Offer:
         if row is None:
             self._note(tool.name, f"it is sent as it is: no row of the catalogue has this id.{_nearest_row(tool)}")
             return _uncatalogued(tool)
-        given = tool.settings_type
-        if given is not None and not issubclass(given, row.settings):
-            wanted = row.settings.__name__
-            raise DefinitionError(f"provider tool {tool.id!r}", [f"it takes {wanted}, not {given.__name__}"])
+        settings_type = tool.settings_type
+        if settings_type is not None and not issubclass(settings_type, row.settings):
+            expected = row.settings.__name__
+            raise DefinitionError(f"provider tool {tool.id!r}", [f"it takes {expected}, not {settings_type.__name__}"])
         for unknown in row.unknown(tool.settings):
             self._note(tool.name, f"its setting {unknown!r} is not known and sent as it is.{row.nearest(unknown)}")
         model = self._model or self.dialect.family
@@ -169,10 +169,10 @@ class Offer:
     ) -> None:
         """Two versions of one tool may stand side by side, unless a model would call both by one name."""
         problems: list[str] = []
-        taken: dict[str, str] = dict.fromkeys(beside, "a tool in the options")
+        owners: dict[str, str] = dict.fromkeys(beside, "a tool in the options")
         for row in rows:
             for name in row.names:
-                other = taken.setdefault(name, row.id)
+                other = owners.setdefault(name, row.id)
                 if other != row.id:
                     problems.append(f"{other} and {row.id} are both called {name!r}: offer one of them")
         if problems:
@@ -212,20 +212,22 @@ class Offer:
         return frozenset(_operation_of(tool) for tool in silent)
 
     def _spoken(self, operations: Sequence[Tool], reserved: set[str]) -> tuple[list[Definition], list[Definition]]:
-        """What is offered in the dialect's words, and in those of `plain`, each under a name nobody before it has."""
-        wanted = {_operation_of(tool) for tool in operations}
+        """What is offered in the dialect's words, and in those of `plain`, each under a name that is still free."""
+        operation_types = {_operation_of(tool) for tool in operations}
         ignoring = {_operation_of(tool): self._ignored(tool) for tool in operations}
-        spoken = wanted - self._in_plain
+        spoken = operation_types - self._in_plain
         self._note_unhonoured(spoken, ignoring)
-        said = self.dialect.definitions(spoken, executed_by=CLIENT, ignoring=ignoring) if spoken else []
+        definitions = self.dialect.definitions(spoken, executed_by=CLIENT, ignoring=ignoring) if spoken else []
         telling = [tool.listed for tool in operations if tool.listed is not None]
-        said = [self._apart(_telling(one, self.dialect, telling), reserved, self.dialect) for one in said]
+        definitions = [self._apart(_telling(one, self.dialect, telling), reserved, self.dialect) for one in definitions]
         if self._plain is None or not self._in_plain:
-            return said, []
+            return definitions, []
         worded = self._plain.definitions(self._in_plain, executed_by=CLIENT, ignoring=ignoring)
         # One name cannot mean two things in one request: a native tool keeps it, the plain one is told apart.
-        taken = reserved | {each.name.casefold() for each in said if each.name}
-        return said, [self._apart(_telling(one, self._plain, telling), taken, self._plain) for one in worded]
+        reserved_too = reserved | {each.name.casefold() for each in definitions if each.name}
+        return definitions, [
+            self._apart(_telling(one, self._plain, telling), reserved_too, self._plain) for one in worded
+        ]
 
     def _note_unhonoured(
         self,
@@ -238,16 +240,16 @@ class Offer:
             self._note(tool, f"its parameter {parameter!r} is required, but not used here{why}")
 
     def _plan_approvals(
-        self, operations: Sequence[Tool], said: Sequence[Definition], reserved: set[str]
+        self, operations: Sequence[Tool], definitions: Sequence[Definition], reserved: set[str]
     ) -> list[Definition]:
         """The vocabulary's tools to have a plan approved: questions to the user, offered where it can be asked."""
         self._plans: dict[str, Steer] = {}
         if not any(_operation_of(tool) is op.AskUser for tool in operations):
             return []
-        taken = reserved | {one.name.casefold() for one in said if one.name}
+        names = reserved | {one.name.casefold() for one in definitions if one.name}
         offered: list[Definition] = []
         for steer in self.dialect.plan_approvals:
-            definition = self._apart(steer.definition, taken, self.dialect)
+            definition = self._apart(steer.definition, names, self.dialect)
             self._plans[str(definition.name)] = steer
             offered.append(definition)
         return offered
@@ -260,10 +262,10 @@ class Offer:
         anywhere = honoured_in(None).get(operation, ())
         return {*NOT_HONOURED.get(operation, ())} - {*self._honoured.get(operation, ()), *anywhere}
 
-    def _apart(self, definition: Definition, taken: set[str], speaker: Dialect) -> Definition:
-        """A definition under another name when somebody who comes first has its own."""
+    def _apart(self, definition: Definition, names: set[str], speaker: Dialect) -> Definition:
+        """A definition under another name if its own is taken."""
         name = definition.name
-        if name is None or name.casefold() not in taken:
+        if name is None or name.casefold() not in names:
             return definition
         renamed = self._renamed(name, f"{speaker.name}.{name}")  # a function may have to give way to the same name
         self._aliases[renamed] = name
@@ -276,25 +278,25 @@ class Offer:
         name = self.names.offer(tool.name)
         return definition if name == tool.name else msgspec.structs.replace(definition, name=name)
 
-    def _named(self, functions: Sequence[str], taken: Iterable[str]) -> Names:
-        """Every function keeps its name, unless the API refuses it or somebody else has it."""
-        reserved = {name.casefold() for name in taken}
-        seen: dict[str, list[str]] = {}
+    def _named(self, functions: Sequence[str], names: Iterable[str]) -> Names:
+        """Every function keeps its name, unless the API refuses it or it is taken."""
+        reserved = {name.casefold() for name in names}
+        spellings: dict[str, list[str]] = {}
         for name in functions:
-            seen.setdefault(name.casefold(), []).append(name)
+            spellings.setdefault(name.casefold(), []).append(name)
         offered: dict[str, str] = {}
         for name in functions:
-            why = self._objection(name, reserved, seen)
+            why = self._objection(name, reserved, spellings)
             if why is not None:
                 offered[name] = self._renamed(name)
                 self._note(name, f"it is offered as {offered[name]!r}: {why}")
         ours = {offered.get(name, name): name for name in functions}
         return Names(offered, ours)
 
-    def _objection(self, name: str, reserved: set[str], seen: dict[str, list[str]]) -> str | None:
+    def _objection(self, name: str, reserved: set[str], spellings: dict[str, list[str]]) -> str | None:
         if name.casefold() in reserved:
             return "the vocabulary, the provider or the options have a tool of that name"
-        if len(seen[name.casefold()]) > 1:
+        if len(spellings[name.casefold()]) > 1:
             return "another tool's name differs only in case"
         longest = self.limits.name_length or _LONGEST_NAME
         if len(name) > longest:
@@ -334,10 +336,10 @@ class Offer:
     # ── the way back ───────────────────────────────────────────────────────
 
     def read_call(self, native: NativeCall) -> Call:
-        """What a model's call means: lowering undone, names turned back, then read by whoever's words they are."""
-        heard = self.lowering.call(native)
-        if heard is not native:
-            return msgspec.structs.replace(self._read_call(heard), native=native)
+        """What a model's call means: lowering undone, names turned back, then read in its own vocabulary."""
+        unlowered = self.lowering.call(native)
+        if unlowered is not native:
+            return msgspec.structs.replace(self._read_call(unlowered), native=native)
         return self._read_call(native)
 
     def _read_call(self, native: NativeCall) -> Call:
@@ -376,8 +378,8 @@ class Offer:
             details = {"tool": name, "problems": [{"path": "", "message": message}]}
             return Call(native.id, (), native, failure=Failure("invalid_arguments", message, details))
         served = self._served.get(name)
-        meant = op.CallFunction(name, arguments) if served is None else op.CallMcpTool(*served, arguments)
-        return Call(native.id, (meant,), native)
+        operation = op.CallFunction(name, arguments) if served is None else op.CallMcpTool(*served, arguments)
+        return Call(native.id, (operation,), native)
 
     def _unknown(self, native: NativeCall) -> Call:
         offered = [definition.name for definition in self.definitions if definition.name]
@@ -408,9 +410,9 @@ class Offer:
 
     def _tool_served(self, operation: op.CallMcpTool) -> str | None:
         """The tool of ours that is a server's; a vocabulary may not have said which server, so one must be enough."""
-        wanted = (operation.server, operation.tool)
-        found = [name for name, (server, tool) in self._served.items() if wanted in ((server, tool), (None, tool))]
-        return found[0] if len(found) == 1 else None
+        target = (operation.server, operation.tool)
+        names = [name for name, (server, tool) in self._served.items() if target in ((server, tool), (None, tool))]
+        return names[0] if len(names) == 1 else None
 
     def _name_of(self, name: str, speaker: Dialect) -> str:
         """The name under which a vocabulary's tool is offered."""
@@ -435,8 +437,8 @@ class Offer:
 
     def reconsidered(self, call: Call, outcomes: Sequence[Outcome]) -> Call | None:
         """The call to run instead, when running this one showed that it means something else."""
-        known = msgspec.structs.replace(call, native=self._native(call.native))
-        other = self._speaker(call.native).reconsidered(known, outcomes)
+        named_call = msgspec.structs.replace(call, native=self._native(call.native))
+        other = self._speaker(call.native).reconsidered(named_call, outcomes)
         return None if other is None else msgspec.structs.replace(other, native=call.native)
 
     def edit_rules(self, call: Call) -> EditRules | None:
@@ -457,16 +459,16 @@ class Offer:
         """The outcomes of a call in the words the model called in."""
         own = len(call.operations) == 1 and type(call.operations[0]) is op.CallFunction
         native = call.native if own else self._native(call.native)  # a function's result is told in nobody's words
-        known = call if native is call.native else msgspec.structs.replace(call, native=native)
+        named_call = call if native is call.native else msgspec.structs.replace(call, native=native)
         if call.native.name in self._plans and call.operations:
-            known, outcomes = self.dialect.read_call(native), [approval_told(outcome) for outcome in outcomes]
-        told = self._speaker(call.native).write_result(known, outcomes)
-        return told if told.name == call.native.name else msgspec.structs.replace(told, name=call.native.name)
+            named_call, outcomes = self.dialect.read_call(native), [approval_told(outcome) for outcome in outcomes]
+        result = self._speaker(call.native).write_result(named_call, outcomes)
+        return result if result.name == call.native.name else msgspec.structs.replace(result, name=call.native.name)
 
     def read_result(self, call: Call, native: NativeResult) -> Result:
         """What a result in this request's words says."""
-        known = msgspec.structs.replace(call, native=self._native(call.native))
-        return self._speaker(call.native).read_result(known, native)
+        named_call = msgspec.structs.replace(call, native=self._native(call.native))
+        return self._speaker(call.native).read_result(named_call, native)
 
     # ── choosing ───────────────────────────────────────────────────────────
 
@@ -498,19 +500,19 @@ class Offer:
             return [row.name for row in rows if row.name in offered]
         if operation is not None:
             words = self._plain if self._plain is not None and operation in self._in_plain else self.dialect
-            said = [str(one.name) for one in words.definitions({operation}, executed_by=CLIENT)]
-            found = [shown for one in said if (shown := self._name_of(one, words)) in offered]
+            native_names = [str(one.name) for one in words.definitions({operation}, executed_by=CLIENT)]
+            choices = [offered_name for one in native_names if (offered_name := self._name_of(one, words)) in offered]
             if operation is op.AskUser:
-                found += self._plans
-            if found:
-                return found
+                choices += self._plans
+            if choices:
+                return choices
         if name in offered:
             return [name]
         for definition in self.definitions:
             if isinstance(definition, ProviderDefinition) and definition.id == name and definition.name:
                 return [definition.name]
-        known = [*self.names.ours.values(), *sorted(offered)]
-        raise DefinitionError("tool choice", [f"no tool {name!r} is offered.{nearest(name, known)}"])
+        every_name = [*self.names.ours.values(), *sorted(offered)]
+        raise DefinitionError("tool choice", [f"no tool {name!r} is offered.{nearest(name, every_name)}"])
 
 
 def _telling(definition: Definition, speaker: Dialect, telling: Sequence[tuple[op.Operation, str, str]]) -> Definition:
@@ -519,11 +521,11 @@ def _telling(definition: Definition, speaker: Dialect, telling: Sequence[tuple[o
         if not text or not isinstance(definition, FunctionDefinition):
             continue
         try:
-            said = [one.arguments for one in speaker.write_call("", sample) if one.name == definition.name]
+            arguments = [one.arguments for one in speaker.write_call("", sample) if one.name == definition.name]
         except Unspeakable:
             continue
         there = definition.parameters.get("properties", {})
-        pairs = [pair for one in said if not isinstance(one, str) for pair in one.items()]
+        pairs = [pair for one in arguments if not isinstance(one, str) for pair in one.items()]
         if any(key in there and value == getattr(sample, field) for key, value in pairs):
             return msgspec.structs.replace(definition, description=f"{definition.description}\n\n{text}")
     return definition

@@ -164,6 +164,7 @@ def _files_of(effect: Effect) -> Iterator[Names]:
             yield Names(f"{below.written}/{ANY}", f"{os.path.realpath(path)}/{ANY}")
 
 
+_LONGEST_IGNORE: Final = 1_000_000
 _IGNORES: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 
 
@@ -183,7 +184,8 @@ def _unhides(folder: str) -> bool:
         try:
             if os.path.isfile(path):
                 with open(path, "rb") as file:
-                    if any(line.lstrip().startswith(b"!") for line in file):
+                    text = file.read(_LONGEST_IGNORE + 1)
+                    if len(text) > _LONGEST_IGNORE or any(line.lstrip().startswith(b"!") for line in text.splitlines()):
                         return True
         except OSError:
             return True

@@ -30,6 +30,7 @@ from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import fields_of
 
 from . import shell_reach
+from .argument_reach import addresses_in, command_lines_in, paths_in, reach_of_arguments
 from .command_lines import CommandLine, read_command_line, words_of
 from .reached_files import copies_links, fits_path, forget_listings, is_outside, names_of
 from .reached_rules import allows, reaches
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
 
 DEFAULT_RULE: Final = "the policy's default"
 """What is named as the rule where no rule fits."""
-UNKNOWN_RULE: Final = "it cannot be told what the command does"
-"""What is named as the rule for a command line that may do anything."""
+UNKNOWN_RULE: Final = "it cannot be told what it does"
+"""What is named as the rule for a command line, or a tool, that may do anything."""
 STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}
 
 Judged = tuple["Verdict", str | None]
@@ -112,9 +113,10 @@ def _verdict(case: Case, policy: ToolPolicy) -> Judged:
     return policy.unknown_commands, f"{UNKNOWN_RULE}: {unclear}"
 
 
-def _allowed_by_command(part: Case, rules: tuple[Approval, ...]) -> bool:
-    """Whether a rule names this very command and allows it, whatever it does."""
-    return any(rule.verdict == "allow" and rule.command is not None and part.fits(rule) for rule in rules)
+def _allowed_by_name(part: Case, rules: tuple[Approval, ...]) -> bool:
+    """Whether a rule names this very command, or this tool of which only the arguments are known, and allows it,
+    whatever it does."""
+    return any(rule.verdict == "allow" and part.is_named_by(rule) and part.fits(rule) for rule in rules)
 
 
 def _allowed_or_idle(case: Case, parts: list[Case], rules: tuple[Approval, ...]) -> bool:
@@ -123,7 +125,7 @@ def _allowed_or_idle(case: Case, parts: list[Case], rules: tuple[Approval, ...])
     What comes before the first of them must be clear by itself. What comes after it may only read what it is given
     (`make test 2>&1 | tail`): a path may lead elsewhere by then.
     """
-    allowed = [_allowed_by_command(part, rules) for part in parts]
+    allowed = [_allowed_by_name(part, rules) for part in parts]
     if all(allowed):
         return True
     if True not in allowed:
@@ -264,8 +266,13 @@ class Case:
     def only(self, parts: Sequence[Case]) -> Case:
         """The case of a line with some of its commands alone, each of which may have failed."""
         line = "; ".join(part._part[0] for part in parts if part._part is not None)
-        operation = msgspec.structs.replace(self.operation, command=line)
+        is_line = isinstance(self.operation, op.RunCommand | op.WatchCommand)
+        operation = msgspec.structs.replace(self.operation, command=line) if is_line else op.RunCommand(line)
         return Case(operation, self.tool, self._workspace, self._agent, paths=self._given_paths)
+
+    def is_named_by(self, rule: Approval) -> bool:
+        """Whether a rule names what is run, and not only what it is about."""
+        return rule.command is not None or (self._arguments is not None and (rule.tool or rule.server) is not None)
 
     def is_idle(self) -> bool:
         """Whether one command of a line reaches nothing but what it is given by the command before."""
@@ -335,7 +342,7 @@ class Case:
         return True if True in answers else None if None in answers else False
 
     def unclear(self, rules: Iterable[Approval]) -> str | None:
-        """Why nobody can tell what a command line does, or whether it does what a rule forbids."""
+        """Why it is unclear what a command line does, or whether it does what a rule forbids."""
         if isinstance(self.operation, op.RunCode | op.TypeInto):
             return "it is run, or typed into a running program, without being looked at"
         reach = self._reach
@@ -345,9 +352,10 @@ class Case:
             return reach.unknown[0]
         if len(reach.commands) > 1 and any(copies_links(one) for one in reach.effects):
             return "it copies or moves a link, and goes on"
+        why = "a name in it is computed" if self._arguments is None else "the tool may do anything with its arguments"
         for rule in rules:
             if rule.verdict != "allow" and self.reaches(rule) is None:
-                return f"a name in it is computed, and {_told(rule, tuple(rules))} may be about it"
+                return f"{why}, and {_told(rule, tuple(rules))} may be about it"
         return None
 
     @cached_property
@@ -375,6 +383,8 @@ class Case:
         if isinstance(operation, op.SearchText | op.SearchCode) and isinstance(self._workspace, Folder):
             # Another program searches, and shows what it finds: nothing can be left out of that.
             return Reach((Effect("read", join(self._root, operation.path), tree=True),), (), ())
+        if self._arguments is not None and isinstance(self._workspace, Folder):
+            return reach_of_arguments(self._arguments, self._root, home)
         return None
 
     # ── conditions ─────────────────────────────────────────────────────────
@@ -411,7 +421,7 @@ class Case:
             if self._part[1].candidates[0].text == pattern:
                 return True
             return fnmatchcase(self._part[0], pattern) and self._is_covered(self._part[0], pattern)
-        written = self._text("command")[0]
+        written = self._written[0]
         if written == pattern or not pattern.strip("*"):
             return True  # the very line, or any line
         return lines[0].plain and all(
@@ -474,14 +484,14 @@ class Case:
         if self._given_paths is not None:
             return self._given_paths
         if self._arguments is not None and isinstance(self._workspace, Folder):
-            return list(_texts_in(self._arguments))  # nobody knows which of them its program takes for a path
+            return list(paths_in(self._arguments))  # nobody knows which of them its program takes for a path
         return self._text(*self._fields.path) if self._arguments is None else self._text(*_PATHS)
 
     @cached_property
     def _hosts(self) -> list[str]:
         urls = self._text(*self._fields.url) if self._arguments is None else self._text(*_URLS)
         if self._arguments is not None and isinstance(self._workspace, Folder):
-            urls = [text for text in _texts_in(self._arguments) if "://" in text]
+            urls = list(addresses_in(self._arguments))
         if not urls:
             return []
         from dragoman.tools.web import host_of
@@ -492,8 +502,14 @@ class Case:
     def _lines(self) -> list[CommandLine]:
         if self._part is not None:
             return [read_command_line(self._part[0])]
-        names = self._fields.command if self._arguments is None else ("command",)
-        return [read_command_line(text) for text in self._text(*names)]
+        return [read_command_line(text) for text in self._written]
+
+    @cached_property
+    def _written(self) -> list[str]:
+        """The command lines of the operation, as they are written."""
+        if self._arguments is not None:
+            return list(command_lines_in(self._arguments))
+        return self._text(*self._fields.command)
 
     @property
     def _arguments(self) -> dict[str, Any] | None:
@@ -527,20 +543,6 @@ class Case:
             return [normpath(path)]  # it leads out, or nowhere: the tool will say so
         root = getattr(workspace, "root", None)
         return [inside] if root is None else [inside, normpath(join(str(root), inside))]
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    """Every text in the arguments of a call that may be a name."""
-    todo = [value]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, str):
-            if one and len(one) < 4096 and not any(mark in one for mark in "\n\0"):
-                yield one
-        elif isinstance(one, dict):
-            todo += one.values()
-        elif isinstance(one, list | tuple):
-            todo += one
 
 
 def _at_home(path: str) -> str:

@@ -79,7 +79,7 @@ Proceed = Callable[["Setup", conv.Message, RunResult], Awaitable[RunResult]]
 
 
 class Setup(Protocol):
-    """What a run takes from whoever starts it: an `Orchestrator` has all of it, and says what each is."""
+    """What a run takes from its caller: an `Orchestrator` has all of it, and says what each is."""
 
     engine: Engine
     model: str
@@ -270,7 +270,7 @@ class Running(Generic[OutputT]):
         return result
 
     async def _proceed(self, setup: Setup, message: conv.Message, so_far: RunResult) -> RunResult:
-        """Says something more in this conversation: for whoever listens or iterates, it is the same run."""
+        """Continues this conversation with another message: for listeners it is the same run."""
         more = setup.start(
             message,
             history=so_far.conversation,
@@ -498,7 +498,7 @@ class Running(Generic[OutputT]):
         return req.Request(conversation=ask.conversation, choice=choice, **settings)
 
     def _note_unanswerable(self) -> str | None:
-        """The standard tool by which a model asks the user, where nobody would answer: it is not offered."""
+        """The standard tool by which a model asks the user, where no answer is possible: it is not offered."""
         reason = why_no_answers(self._setup.approver)
         if reason is None or TOOLS["ask_user"] not in self.facade.toolset.list():
             return None

@@ -70,7 +70,7 @@ class Spending:
                 raise LimitReached("cost", policy.max_cost)
 
     def check_price(self, model: str | None = None) -> None:
-        """Raises when the run is to keep to a cost and nobody can say what a model (its own, if not given) costs."""
+        """Raises when the run is to keep to a cost and the price of a model (its own, if not given) is unknown."""
         most, model = self._policy.max_cost, model or self.name_of(None)
         if most is None or not model:
             return

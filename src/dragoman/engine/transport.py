@@ -244,7 +244,7 @@ class Transport:
         await asyncio.sleep(0)  # closing is done by the loop
 
     def _forget_ended_loops(self) -> None:
-        """Lets go of connections whose loop has ended without closing them: nobody can use them any more."""
+        """Lets go of connections whose loop has ended without closing them: they cannot be used any more."""
         for loop in [loop for loop in list(self._idle) if loop.is_closed()]:
             for connection in self._idle.pop(loop, ()):
                 connection.drop()

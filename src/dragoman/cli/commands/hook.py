@@ -156,7 +156,7 @@ def status(console: Console, /, *, as_json: bool) -> ExitCode:
     if as_json:
         console.json(rows)
     elif not rows:
-        console.note("It is installed for no client. dragoman hook install CLIENT does that.")
+        console.note("The hook is not installed for any client. Run: dragoman hook install CLIENT")
     else:
         console.table(
             ("client", "for", "file", "state"),

@@ -20,7 +20,7 @@ class Behind:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What a coroutine gives; whoever stops waiting for it stops it."""
+        """The result of a coroutine; a caller that stops waiting cancels it."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dragoman.engine.command_lines import read_command_line as read_command_line
 
     from .folder import Folder as Folder
-    from .line_effects import Effect as Effect, Reach as Reach
+    from .line_effects import Effect as Effect, Reach as Reach, host_in as host_in
     from .reach import reach_of as reach_of
     from .text_patterns import (
         ANY as ANY,
@@ -25,7 +25,7 @@ else:
         __name__,
         {
             "folder": ("Folder",),
-            "line_effects": ("Effect", "Reach"),
+            "line_effects": ("Effect", "Reach", "host_in"),
             "reach": ("reach_of",),
             "text_patterns": ("ANY", "ONE", "STAR", "can_match", "is_certain", "is_computed"),
             ".command_lines": ("read_command_line",),

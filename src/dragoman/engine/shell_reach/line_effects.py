@@ -9,7 +9,7 @@ from itertools import product
 from posixpath import normpath
 from typing import Final, Literal, NamedTuple
 
-from .text_patterns import ANY, is_certain
+from .text_patterns import ANY, can_match, is_certain
 
 Verb = Literal["read", "list", "write", "move", "delete", "fetch", "mention"]
 
@@ -52,6 +52,8 @@ _STREAMS: Final = frozenset(
     f"/dev/{name}" for name in ("null", "stdin", "stdout", "stderr", "tty", "zero", "random", "urandom", "full")
 )
 """Files that hold nothing."""
+_IGNORES: Final = ("*/.gitignore", "*/.ignore", "*/.rgignore", "*/exclude")
+"""Files that say what `rg` does not search."""
 _OF_A_PROCESS: Final = re.compile("/+(?:proc/(?:self|thread-self|[0-9\uf8f0-\uf8f2])|dev/(?:fd|std[a-z]+)/)")
 """Paths that lead to wherever a process is, or to what it has open."""
 
@@ -188,6 +190,13 @@ class Notes(ABC):
                 return
             self.effects |= found
             copies = [one for one in self.effects if one.source is not None]
+
+    def unhide(self) -> None:
+        """A file that says what is not to be searched may have exceptions (`!.env`): where this very line may write
+        one, a search reaches hidden files."""
+        writes = [one.target for one in self.effects if one.verb in ("write", "mention")]
+        if any(can_match(target, glob) for target in writes for glob in _IGNORES):
+            self.effects = {one._replace(hidden=True): None for one in self.effects}
 
     def fetch(self, host: str) -> None:
         self.effects[Effect("fetch", host.lower())] = None

@@ -34,7 +34,13 @@ def run_program(walk: Notes, words: list[str], state: State, given: str | None) 
         walk.cannot_tell(f"{name!r} is not a program whose arguments are known")
         walk.mention(words if slash else words[1:], state)
         return
+    if (base in _BUILT_IN or base in ("test", "[", "printf")) and any(_IN_BRACKETS.search(word) for word in words):
+        walk.cannot_tell(f"{base!r} may compute what is in the brackets of an argument")  # zsh 5.9 does
     handler(walk, words, state, given)
+
+
+_IN_BRACKETS: Final = re.compile(r"\[[^\]]*(?:\$\(|`)")
+"""A command in the brackets of `a[$(…)]`, which runs where a shell computes with that text."""
 
 
 # ── the shell's own ──────────────────────────────────────────────────────────
@@ -49,7 +55,7 @@ def _cd(walk: Notes, words: list[str], state: State, given: str | None) -> None:
         return
     found: set[str] = set()
     for goal in goals:
-        if goal.startswith(("-", ANY)) or not goal or (".." in goal and not is_certain(goal)):
+        if goal.startswith(("-", "+", ANY)) or not goal or (".." in goal and not is_certain(goal)):
             found.add(ANY)
         elif goal.startswith("/"):
             found.add(goal)
@@ -403,6 +409,15 @@ def _sort(walk: Notes, words: list[str], state: State, given: str | None) -> Non
             walk.touch("read", name, state)
 
 
+_AWK_DOES_MORE: Final = re.compile(r"[>|@&<]|system|getline|close|ARG|ENVIRON|SYMTAB|FUNCTAB|PROCINFO|printf?\s*\(")
+
+
+def _without_comparisons(script: str) -> str:
+    """A script of `awk` without the comparisons of its first pattern, in which nothing can be printed."""
+    pattern, brace, rest = script.partition("{")
+    return re.sub(r"&&|\|\||[<>]=?", " ", pattern) + brace + rest
+
+
 def _awk(walk: Notes, words: list[str], state: State, given: str | None) -> None:
     rest = words[1:]
     while rest and re.match(r"-[Fv]", rest[0]):
@@ -411,7 +426,7 @@ def _awk(walk: Notes, words: list[str], state: State, given: str | None) -> None
         not rest
         or may_be_option(rest[0])
         or not is_certain(rest[0])
-        or re.search(r"[>|@&<]|system|getline|close|ARG|ENVIRON|SYMTAB|FUNCTAB|PROCINFO|printf?\s*\(", rest[0])
+        or _AWK_DOES_MORE.search(_without_comparisons(rest[0]))
     ):
         walk.cannot_tell("the script of `awk` may do more than print")
         walk.mention(rest, state)
@@ -483,7 +498,7 @@ def _date(walk: Notes, words: list[str], state: State, given: str | None) -> Non
 
 
 def _jq(walk: Notes, words: list[str], state: State, given: str | None) -> None:
-    if any(re.search(r"\b(?:import|include)\b|^-[^-]*L|^--library", word) for word in words[1:]):
+    if any(re.search(r"\b(?:import|include)\b|^-[^-]*[Lf]|^--(?:library|from-file)", word) for word in words[1:]):
         unknown(walk, words, state, given)
     for word in words[1:]:
         for name in names_in(word):
@@ -564,7 +579,7 @@ _PROGRAMS: Final[dict[str, Handler]] = {
     **dict.fromkeys(("python", "python3", "node"), _version),
     **dict.fromkeys(
         _w(
-            ": true false echo pwd sleep exit return break continue shift type umask ulimit whoami id "
+            ": true false echo pwd sleep exit return break continue shift umask ulimit whoami id "
             "uname seq basename dirname tty nproc arch which printenv groups getconf locale tput uptime free ps "
             "pgrep cal factor hostid"
         ),
@@ -580,6 +595,7 @@ _PROGRAMS: Final[dict[str, Handler]] = {
     **dict.fromkeys(("head", "tail"), Names(("read",), valued="nc")),
     "cut": Names(("read",), valued="bcdf"),
     "tr": nothing,
+    "type": _READS,  # it shows a file where the shell is one of Windows
     "[[": nothing,
     "test": _test,
     "[": _test,

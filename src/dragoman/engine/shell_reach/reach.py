@@ -45,6 +45,7 @@ def reach_of(line: str, cwd: str, home: str | None = None) -> Reach:
     state = State({"HOME": frozenset((home,)) if home else UNKNOWN}, frozenset((cwd,)))
     walk.script(line, state)
     walk.follow_copies()
+    walk.unhide()
     return Reach(tuple(walk.effects), tuple(walk.commands), tuple(walk.unknown))
 
 
@@ -218,8 +219,9 @@ class Walk(Notes):
         made: list[tuple[list[str], str, bool]] = [([], "", False)]
         parts = tuple(self._with_home(word, state))
         for place, part in enumerate(parts):
-            if self._opens(part, state) and len(parts) > place + 1:
-                # A `[` whose `]` is in a later part: what is between them may be quoted, or computed.
+            if len(parts) > place + 1 and self._opens(part, state):
+                # A `[` whose `]` is in a later part: what is between them may be quoted, or computed. Or a variable
+                # that zsh changes by what follows.
                 for rest in parts[place:]:
                     if not isinstance(rest, Text):
                         self._values(rest, state)
@@ -245,7 +247,9 @@ class Walk(Notes):
         return [[*whole, begun] if there or begun else whole for whole, begun, there in made]
 
     def _opens(self, part: Part, state: State) -> bool:
-        """Whether a part has a `[` outside quotes that does not end in it."""
+        """Whether a part has a `[` outside quotes that does not end in it, or what follows may change it."""
+        if isinstance(part, Variable) and part.changed:
+            return True
         if part.quoted:
             return False
         texts = (part.text,) if isinstance(part, Text) else state.value(part.name) if isinstance(part, Variable) else ()
@@ -260,6 +264,8 @@ class Walk(Notes):
             if len(texts) > MOST:
                 texts = {ANY}
         if any(isinstance(part, Text) and not part.quoted and ":~" in part.text for part in word):
+            return UNKNOWN
+        if any(isinstance(part, Variable) and part.changed for part in word):
             return UNKNOWN
         return frozenset(texts)
 

@@ -26,6 +26,8 @@ class Text(NamedTuple):
 class Variable(NamedTuple):
     name: str
     quoted: bool
+    changed: bool = False
+    """Whether zsh changes its value by what stands behind it: `$x:h`, `$x[1,4]`."""
 
 
 class Computed(NamedTuple):
@@ -121,6 +123,7 @@ _DEEPEST: Final = 24
 _LONGEST: Final = 1_000_000
 _NAME_START: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _NAME: Final = _NAME_START | frozenset("0123456789")
+_CHANGES: Final = re.compile(r"\[|:[a-zA-Z&]")
 _SPECIAL: Final = frozenset("@*#?-$!0123456789")
 _ARITHMETIC: Final = frozenset("0123456789 \t\n+-*/%()<>=&|!~^?:,")
 _ESCAPES: Final = {
@@ -466,8 +469,8 @@ class _Reader:
             return False
         self.place += len(operator)
         self._skip()
+        start = self.place
         if operator in ("<<", "<<-"):
-            start = self.place
             word = self.word()
             if not all(isinstance(part, Text) for part in word):
                 raise Unreadable("the end of a heredoc is computed")
@@ -477,6 +480,8 @@ class _Reader:
             self.heredocs.append((plain, quoted, operator == "<<-", into, number))
         else:
             into.append(Redirect(operator, self.word(), number))
+            if ">" in operator and self.text.startswith(("!", "|"), start):
+                raise Unreadable("it has `>!`, by which zsh writes to the word that follows")
         if operator.startswith("&"):
             self._skip()
             if not _AFTER_BOTH.match(self.text, self.place):
@@ -652,7 +657,9 @@ class _Reader:
                 end += 1
             name = text[self.place + 1 : end]
             self.place = end
-            return Variable(name, quoted)
+            return Variable(name, quoted, changed=_CHANGES.match(text, end) is not None)
+        if following in "=~^+" and text[self.place + 2 : self.place + 3] in _NAME_START:
+            raise Unreadable(f"it has ${following}…, in which zsh changes a variable")
         if following in _SPECIAL and following:
             self.place += 2
             return Computed(None, quoted and following != "@")
@@ -685,6 +692,8 @@ class _Reader:
         while length < len(name) and name[length] in _NAME:
             length += 1
         rest = name[length:]
+        if not length and inside not in ("#", "?", "$", "!", "-", "*"):
+            raise Unreadable("it has ${…} without a name, which zsh computes")
         if "[" in rest[:1] or (rest.startswith(":") and rest[1:2] not in "-=?+"):
             raise Unreadable("it has ${…} with arithmetic in it")
         return Computed(None, quoted, assigns=name[:length] if rest.startswith(("=", ":=")) else None)

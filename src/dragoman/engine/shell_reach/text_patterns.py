@@ -25,7 +25,7 @@ def is_certain(pattern: str) -> bool:
 
 
 def is_computed(pattern: str) -> bool:
-    """Whether some of the text comes from where nobody can look: not from a glob, which matches names alone."""
+    """Whether some of the text comes from where it cannot be read: not from a glob, which matches names alone."""
     return ANY in pattern
 
 

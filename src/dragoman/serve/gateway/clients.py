@@ -184,7 +184,6 @@ CLIENTS: Final[Mapping[str, Client]] = {
 }
 """By the name of the command."""
 
-_BY_DIALECT: Final = {client.dialect: client for client in CLIENTS.values()}
 _VERSION: Final = re.compile(r"/v?(\d+\.\d+\.\d+)")
 
 

@@ -86,6 +86,12 @@ def to_json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
+def server_in(name: object) -> str | None:
+    """The server of a tool that is named `server__tool`, in clients none of whose own tools has such a name."""
+    server, mark, tool = name.partition("__") if isinstance(name, str) else ("", "", "")
+    return server if mark and server and tool else None
+
+
 def text_of(payload: Mapping[str, Any], *names: str) -> str | None:
     """The first of these fields that is text."""
     return next((value for name in names if isinstance(value := payload.get(name), str) and value), None)

@@ -22,7 +22,7 @@ CLIENTS: Final = {
     "cursor": "cursor:CLIENT",
     "goose": "goose:CLIENT",
 }
-"""Name → where the client is. Each is imported when it is needed."""
+"""Name → module and class of a client. Each is imported when it is needed."""
 
 
 def client_named(name: str) -> HookClient:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.model.calls import NativeCall, NativeResult
 
-from .client import WITH_CALL, Answer, Asked, Decision, HookClient, Stage, UnknownPayload, text_of, to_json
+from .client import WITH_CALL, Answer, Asked, Decision, HookClient, Stage, UnknownPayload, server_in, text_of, to_json
 
 
 class Cline(HookClient):
@@ -42,6 +42,7 @@ class Cline(HookClient):
             returned=self.returned(payload) if stage == "after" else None,
             text=self.text(payload, stage),
             cwd=next((root for root in roots if isinstance(root, str)), None) if isinstance(roots, list) else None,
+            server=server_in(calls[0].name) if calls else None,
             agent=text_of(payload, "agent_id") if payload.get("parent_agent_id") else None,
             session=text_of(payload, "taskId"),
         )

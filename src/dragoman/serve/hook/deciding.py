@@ -158,7 +158,9 @@ def _served(name: str, server: str | None) -> tuple[str | None, str] | None:
     if "___" in name:
         named, _, tool = name.partition("___")
         return named, tool
-    return (server, name.removeprefix(f"mcp_{server}_")) if server is not None else None
+    if server is None:
+        return None
+    return server, name.removeprefix(f"mcp_{server}_").removeprefix(f"{server}__")
 
 
 _PATCHED: Final = re.compile(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from .client import Answer, Asked, Decision, HookClient, Stage, text_of, to_json
+from .client import Answer, Asked, Decision, HookClient, Stage, server_in, text_of, to_json
 
 
 class Goose(HookClient):
@@ -24,6 +24,11 @@ class Goose(HookClient):
         """The event is under `event` and the folder under `working_dir` (1.34.0)."""
         named = {**payload, "hook_event_name": payload.get("event") or event}
         return msgspec.structs.replace(super().read(named, event), cwd=text_of(payload, "working_dir", "cwd"))
+
+    def server(self, payload: Mapping[str, Any]) -> str | None:
+        """The extension that a tool is of (1.52.0); those of `developer`, its own, have bare names."""
+        found = server_in(payload.get("tool_name"))
+        return found if found != "developer" else None
 
     def answer(self, stage: Stage, event: str, decision: Decision) -> Answer:
         """Only a denial can be said."""

@@ -10,9 +10,11 @@ import hashlib
 import os
 import re
 import shlex
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol
@@ -28,6 +30,7 @@ from .json_edit import added, plain, read_json, removed
 from .plugin_code import WORDS, plugin_code
 
 Scope = Literal["user", "project"]
+_LONGEST: Final = 32 * 1024 * 1024
 MARK: Final = " hook --client "
 """What every line of ours has in it."""
 
@@ -60,9 +63,11 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def program() -> list[str]:
-    """The words that start dragoman, by its absolute path: of the installation that runs now."""
-    beside = Path(sys.executable).with_name("dragoman")
-    return [str(beside)] if beside.is_file() else [sys.executable, "-P", "-m", "dragoman"]
+    """The words that start dragoman, of the installation that runs now, by an absolute path.
+
+    `-E`: with `PYTHONPATH=.` in the environment, a project's `msgspec.py` would be loaded into every decision.
+    """
+    return [sys.executable, "-E", "-P", "-m", "dragoman"]
 
 
 def line_for(client: str, event: str) -> str:
@@ -221,7 +226,13 @@ ADVICE: Final = {
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_bytes().decode()
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+            raise ConfigError(f"{path} is no file")
+        with path.open("rb") as file:
+            found = file.read(_LONGEST + 1)
+        if len(found) > _LONGEST:
+            raise ConfigError(f"{path} is longer than {_LONGEST} bytes")
+        return found.decode()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -254,8 +265,9 @@ def changes_to_install(client: str, root: Path | None, *, outcomes: bool = False
         else:
             after = before or target.empty
             try:
-                for entry in _all_entries(client, root, target) if after.strip() else ():
-                    after = removed(after, entry.keys, MARK)
+                if _lists(target, after):
+                    continue
+                after = _without_line(target, after) or target.empty
                 for entry in target.entries:
                     after = added(after, entry.keys, entry.value)
             except ConfigError as problem:
@@ -269,12 +281,6 @@ def changes_to_install(client: str, root: Path | None, *, outcomes: bool = False
             yield Change(target, now, None)
 
 
-def _all_entries(client: str, root: Path | None, target: Target) -> Iterator[Entry]:
-    for one in targets_of(client, root, outcomes=True):
-        if one.path == target.path:
-            yield from one.entries
-
-
 def _is_ours(text: str) -> bool:
     """Whether a whole file was written by installing."""
     return "dragoman hook install" in text or MARK in text or '"dragoman"' in text
@@ -284,18 +290,13 @@ def changes_to_uninstall(client: str, root: Path | None, kept: Path) -> Iterator
     """What taking our line out changes. `kept` is the folder in which installing kept what was there."""
     for target in targets_of(client, root, outcomes=True):
         now = _read(target.path)
-        if now is None or not (MARK in now if target.content is None else _is_ours(now)):
+        if now is None or not _has_line(target, now):
             continue
         record = _record(kept, target.path)
-        if record is not None and record.after == _digest(now):
-            after = record.before
-        elif target.content is not None:
-            after = None
-        else:
-            after = now
-            for entry in target.entries:
-                after = removed(after, entry.keys, MARK)
-        yield Change(target, now, after)
+        is_as_left = record is not None and record.after == _digest(now)
+        after = record.before if record is not None and is_as_left else _without_line(target, now)
+        if after != now:
+            yield Change(target, now, after)
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -303,6 +304,8 @@ class _Record(msgspec.Struct, frozen=True):
 
     before: str | None
     after: str
+    folders: tuple[str, ...] = ()
+    """The folders that were made for it, the inner ones first."""
 
 
 def _digest(text: str) -> str:
@@ -323,26 +326,80 @@ def _record(kept: Path, path: Path) -> _Record | None:
 def apply(change: Change, kept: Path, *, undo: bool = False) -> None:
     """Makes a change, and keeps what was there, so that it can be undone."""
     path = change.target.path
+    earlier = _record(kept, path)
+    made: list[str] = []
     with writing(path):
+        # A link (settings kept elsewhere) stays one.
+        real = Path(os.path.realpath(path))
         if change.after is None:
-            path.unlink(missing_ok=True)
+            real.unlink(missing_ok=True)
         else:
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # A link (settings kept elsewhere) stays one.
-            real = Path(os.path.realpath(path))
+            mode = real.stat().st_mode & 0o777 if real.exists() else 0o644
+            ours = _made_folders(kept)
+            made = [str(folder) for folder in real.parents if not folder.exists() or str(folder) in ours]
+            real.parent.mkdir(parents=True, exist_ok=True)
             write_private(real, change.after.encode())
             real.chmod(mode | 0o111 if change.target.executable else mode)
     if undo:
+        for folder in earlier.folders if earlier is not None and change.after is None else ():
+            if os.path.isdir(folder) and not os.listdir(folder):
+                os.rmdir(folder)
         _record_file(kept, path).unlink(missing_ok=True)
         return
-    earlier = _record(kept, path)
-    is_ours = change.before is not None and (
-        MARK in change.before if change.target.content is None else _is_ours(change.before)
-    )
-    first = earlier.before if earlier is not None and is_ours else change.before
-    record = _Record(first, _digest(change.after or ""))
+    if earlier is not None and change.before is not None and _has_line(change.target, change.before):
+        first, made = earlier.before, list(earlier.folders)
+    else:
+        first = _without_line(change.target, change.before)
+    record = _Record(first, _digest(change.after or ""), tuple(made))
     write_private(_record_file(kept, path), msgspec.json.encode(record))
+
+
+def _made_folders(kept: Path) -> set[str]:
+    """The folders that were made for files of ours."""
+    found: set[str] = set()
+    for file in kept.glob("*.json"):
+        with suppress(OSError, msgspec.MsgspecError):
+            found.update(msgspec.json.decode(file.read_bytes(), type=_Record).folders)
+    return found
+
+
+def _has_line(target: Target, text: str) -> bool:
+    return MARK in text if target.content is None else _is_ours(text)
+
+
+def _without_line(target: Target, text: str | None) -> str | None:
+    """What a file holds without our lines: those of an installation that nobody knows of any more are not kept."""
+    if text is None or not _has_line(target, text):
+        return text
+    if target.content is not None:
+        return None
+    around = target.entries[0].keys[:-1]
+    for event in _members(text, around):
+        text = removed(text, (*around, event), MARK)
+    return text
+
+
+def _lists(target: Target, text: str) -> bool:
+    """Whether a settings file has our lines as they are to be, each once, and no other of ours."""
+    if MARK not in text:
+        return False
+    found: Any = plain(read_json(text))
+    wanted = [line for entry in target.entries for line in _lines(entry.value)]
+    for entry in target.entries:
+        there = found
+        for key in entry.keys:
+            there = there.get(key) if isinstance(there, dict) else None
+        if not isinstance(there, list) or entry.value not in there:
+            return False
+    return sorted(_lines(found)) == sorted(wanted)
+
+
+def _members(text: str, keys: tuple[str, ...]) -> list[str]:
+    """The names in an object of a settings file."""
+    found: Any = plain(read_json(text))
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return list(found) if isinstance(found, dict) else []
 
 
 # ── looking whether it works ─────────────────────────────────────────────────

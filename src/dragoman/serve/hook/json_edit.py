@@ -10,6 +10,7 @@ from dragoman.errors import ConfigError
 
 _BLANK: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _TEXT: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_COMMA: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*,", re.DOTALL)
 _OTHER: Final = re.compile(r"[-+.\w]+")
 
 
@@ -24,7 +25,7 @@ class Part(NamedTuple):
 
 def read_json(text: str) -> Part:
     """The parts of a JSON text that may have comments and trailing commas; `ConfigError` for anything else."""
-    part, place = _value(text, _blank(text, 0), 0)
+    part, place = _value(text, _blank(text, text.startswith("\ufeff")), 0)  # a mark of the byte order
     if _blank(text, place) != len(text):
         raise ConfigError(f"it is not JSON: there is more behind the end, at character {place}")
     return part
@@ -39,12 +40,13 @@ def plain(part: Part) -> Any:
 
 def added(text: str, keys: tuple[str, ...], entry: Any) -> str:
     """The text with an entry at the end of the list below these keys; what is missing on the way is made."""
-    if not text.strip():
-        text = "{}\n"
+    if not text.strip("\ufeff \t\r\n"):
+        text = f"{text}{{}}\n"
     part = read_json(text)
     for place, key in enumerate(keys):
         if not isinstance(part.value, dict):
-            raise ConfigError(f'"{".".join(keys[:place])}" is no object')
+            named = f'"{".".join(keys[:place])}"' if place else "what it holds"
+            raise ConfigError(f"{named} is no object")
         if key not in part.value:
             made: Any = [entry]
             for outer in reversed(keys[place + 1 :]):
@@ -57,24 +59,52 @@ def added(text: str, keys: tuple[str, ...], entry: Any) -> str:
 
 
 def removed(text: str, keys: tuple[str, ...], mark: str) -> str:
-    """The text without the entries of the list below these keys in which a text has `mark` in it."""
+    """The text without the entries of the list below these keys in which a text has `mark` in it. Of an entry that has
+    a list of its own, only what has the mark goes, if there is anything else in that list."""
     while True:
         part = read_json(text)
         for key in keys:
             if not isinstance(part.value, dict) or key not in part.value:
                 return text
             part = part.value[key]
-        entries = part.value if isinstance(part.value, list) else []
-        found = next((place for place, one in enumerate(entries) if mark in json.dumps(plain(one))), None)
+        found = _marked(part, mark)
         if found is None:
             return text
-        if len(entries) == 1:
-            start, end = part.start + 1, part.end - 1
-        elif found:
-            start, end = entries[found - 1].end, entries[found].end
-        else:
-            start, end = entries[0].start, entries[1].start
-        text = text[:start] + text[end:]
+        text = _without(text, *found)
+
+
+def _without(text: str, around: Part, place: int) -> str:
+    """The text without one entry of a list, and without one comma; comments stay."""
+    entry = around.value[place]
+    at = entry.start
+    comma = _COMMA.match(text, entry.end)
+    if comma is not None:
+        text = text[: comma.end() - 1] + text[comma.end() :]
+    text = text[: entry.start] + text[entry.end :]
+    earlier = _COMMA.match(text, around.value[place - 1].end) if place and comma is None else None
+    if earlier is not None:
+        text, at = text[: earlier.end() - 1] + text[earlier.end() :], at - 1
+    first, last = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    if first and last >= 0 and not text[first:last].strip():
+        text = text[:first] + text[last + 1 :]
+    empty = re.compile(r"\[\s*\]").match(text, around.start)
+    return text if empty is None else f"{text[: around.start]}[]{text[empty.end() :]}"
+
+
+def _marked(part: Part, mark: str) -> tuple[Part, int] | None:
+    """The list, and the place in it, of what is to be removed."""
+    entries = part.value if isinstance(part.value, list) else []
+    for place, one in enumerate(entries):
+        if mark not in json.dumps(plain(one)):
+            continue
+        inner = one.value.values() if isinstance(one.value, dict) else ()
+        for list_in_it in inner:
+            if isinstance(list_in_it.value, list) and len(list_in_it.value) > 1:
+                found = _marked(list_in_it, mark)
+                if found is not None:
+                    return found
+        return part, place
+    return None
 
 
 def _indent_of(text: str, place: int) -> str:
@@ -88,14 +118,18 @@ def _written(value: Any, text: str, around: Part) -> str:
 
 
 def _inserted(text: str, around: Part, written: str) -> str:
+    line = "\r\n" if "\r\n" in text else "\n"
+    written = written.replace("\n", line)
     inside = list(around.value.values()) if isinstance(around.value, dict) else around.value
     indent = _indent_of(text, around.start)
     if not inside:
-        return f"{text[: around.start + 1]}\n{indent}  {written}\n{indent}{text[around.end - 1 :]}"
-    last = inside[-1].end
-    comma = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*,", re.DOTALL).match(text, last)
+        comments = text[around.start + 1 : around.end - 1].strip()
+        below = f"{line}{indent}{comments}" if comments else ""
+        return f"{text[: around.start + 1]}{line}{indent}  {written}{below}{line}{indent}{text[around.end - 1 :]}"
+    last = max(one.end for one in inside)  # of two members with one name, the last has the place of the first
+    comma = _COMMA.match(text, last)
     end = comma.end() if comma else last
-    return f"{text[:end]}{'' if comma else ','}\n{indent}  {written}{text[end:]}"
+    return f"{text[:end]}{'' if comma else ','}{line}{indent}  {written}{text[end:]}"
 
 
 def _blank(text: str, place: int) -> int:

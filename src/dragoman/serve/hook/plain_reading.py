@@ -16,8 +16,8 @@ import msgspec
 from dragoman.model import operations as op
 
 Kind = str | dict[Any, Any] | tuple[str, tuple[str, ...], dict[str, Any], dict[str, str | int]]
-"""What a parameter holds: text, a number (of thousands, too), a switch, two lines, texts that are an operation each;
-one of a few values, and what each means; or a list of things that are read by a row of their own."""
+"""What a parameter holds: text, a number (of thousands, too), a switch, two lines, a list of texts, texts that are an
+operation each; one of a few values, and what each means; or a list of things that are read by a row of their own."""
 Row = tuple[str, tuple[str, ...], dict[str, tuple[str, Kind]], dict[str, str | int]]
 """The operation, the parameters that a call must have, the field that each parameter is ("": none), with its kind, and
 the fields that are set without being said. A `patch` is in the parameter, or is all of the call, and has a form."""
@@ -26,7 +26,7 @@ _OTHERWISE: Final = (".ipynb", ".pdf", ".png", "/")
 """How paths end that not every tool reads as files."""
 _OTHERS: Final = ""
 """Under this name a table has the names of all other tools of the vocabulary."""
-_LISTED: Final = {"Edit": op.Edit, "PlanItem": op.PlanItem}
+_LISTED: Final = {"Edit": op.Edit, "PlanItem": op.PlanItem, "Question": op.Question, "Option": op.Option}
 
 
 @cache
@@ -102,6 +102,10 @@ def operations_by(row: Row, given: Mapping[str, Any] | str) -> tuple[op.Operatio
         if "old" not in said or "new" not in said:
             return None
         said["edits"] = (op.Edit(said.pop("old"), said.pop("new"), **_only(said, "everywhere")),)
+    if tag == "add_plan_item":
+        if said.get("doing") == said.get("text"):
+            return None
+        said = {"item": op.PlanItem(**said)}
     made = op.OPERATIONS[tag]
     if several:
         return tuple([made(**{**said, several[0]: value}) for value in said[several[0]]])
@@ -146,6 +150,8 @@ def _read(kind: Kind, value: Any) -> Any:
             if type(first) is type(last) is int and 0 < first <= last:
                 return (first, last)
             raise _Otherwise
+        if kind == "list":
+            return tuple(_read("texts", value))
         if kind == "texts":
             if type(value) is list and value and all(type(one) is str and one for one in value):
                 return value
@@ -161,4 +167,7 @@ def _read(kind: Kind, value: Any) -> Any:
         return kind[value]
     if type(value) is not list or not value or not all(type(one) is dict for one in value):
         raise _Otherwise
-    return tuple([_LISTED[kind[0]](**_said(kind, one)) for one in value])
+    listed = [_said(kind, one) for one in value]
+    if any("doing" in one and one["doing"] == one.get("text") for one in listed):
+        raise _Otherwise  # a vocabulary may take it for nothing new
+    return tuple([_LISTED[kind[0]](**one) for one in listed])
