@@ -31,7 +31,7 @@ from dragoman.config import (
 from dragoman.config.configuration import Refusal
 from dragoman.config.files import system_folder, write_private
 from dragoman.config.kinds import Rule
-from dragoman.config.settings import Logs, Plugins, Policy, Search
+from dragoman.config.settings import Hook, Logs, Plugins, Policy, Search
 from dragoman.errors import ConfigError, StorageError
 from dragoman.policy_rule import PolicyRule
 
@@ -218,6 +218,16 @@ def test_the_environment_and_flags_can_set_what_is_nested_named_or_listed(machin
     )
     assert (found.settings.plugins.folders, found.settings.record) == ((machine.project / "here",), False)
     assert found.settings.model is None
+
+
+@pytest.mark.parametrize(
+    "text, options",
+    [('{"a": [1]}', {"a": [1]}), ("{a = [1], b = 'x'}", {"a": [1], "b": "x"}), (" { a.b = 2 } ", {"a": {"b": 2}})],
+)
+def test_a_table_in_a_flag_is_json_or_as_in_toml(machine: Machine, text: str, options: dict[str, object]) -> None:
+    found = machine.load(flags={"providers.Mine.options": text, "plugins.folders": "['here']"})
+    assert found.settings.providers["Mine"].options == options
+    assert found.settings.plugins.folders == (machine.project / "here",)
 
 
 def test_a_variable_that_looks_mistyped_is_reported_and_one_of_somebody_else_is_not(machine: Machine) -> None:
@@ -741,6 +751,10 @@ def test_a_list_of_restrictions_grows_and_a_list_of_exemptions_shrinks() -> None
     assert project(Kind.EXEMPTIONS, ("b",)) == Judged(("b",))
     refusal = "[b, c] is not stricter than [a, b], so only your own settings may set it"
     assert project(Kind.EXEMPTIONS, ("b", "c")) == Judged(refusal=refusal, trust_helps=False)
+
+
+def test_a_hook_is_strict_unless_the_user_says_otherwise() -> None:
+    assert Hook() == Hook(unknown_commands="ask", unknown_payloads="deny", protect=True, record=True)
 
 
 def test_what_protects_the_machine_is_never_made_looser_by_a_project() -> None:

@@ -13,6 +13,7 @@ from urllib.request import urlopen
 
 from dragoman.agents import McpServers, mcp_server_at
 from dragoman.agents.mcp import Answered, Login, McpHost, Question
+from dragoman.agents.mcp.settings import mcp_server_of
 from dragoman.tools import Context, Tool
 
 
@@ -24,6 +25,24 @@ async def visit(address: str) -> None:
             page.read()
 
     await asyncio.to_thread(visited)
+
+
+BY_ITSELF = (
+    "auth/client-credentials-jwt",
+    "auth/client-credentials-basic",
+    "auth/cross-app-access-complete-flow",
+)
+"""Scenarios in which nobody logs in."""
+OURS = {
+    "private_key_pem": "private_key",
+    "signing_algorithm": "algorithm",
+    "idp_client_id": "identity_client_id",
+    "idp_id_token": "id_token",
+    "idp_token_endpoint": "identity_url",
+    "idp_issuer": None,
+    "name": None,
+}
+"""What the suite calls a setting → what we call it; what has no name here is not needed."""
 
 
 async def accept(question: Question) -> Answered:
@@ -41,7 +60,11 @@ async def main(url: str) -> None:
             client_secret=given.get("client_secret"),
             metadata_url="https://conformance-test.local/client-metadata.json" if "cimd" in scenario else None,
         )
-        async with McpServers([mcp_server_at(url)], host=McpHost(elicit=accept, login=login)) as servers:
+        server = mcp_server_at(url)
+        if scenario in BY_ITSELF:
+            named = {OURS.get(name, name): value for name, value in given.items() if OURS.get(name, name)}
+            server = mcp_server_of("server", {"url": url, "login": named})
+        async with McpServers([server], host=McpHost(elicit=accept, login=login)) as servers:
             for problem in servers.problems.get("server", ()):
                 raise SystemExit(problem)
             for tool in servers.toolset:

@@ -20,14 +20,10 @@ VERSION = "0.1.16"
 SERVER_SCENARIOS = 30
 """Active ones of that version."""
 CLIENT_SCENARIOS = 26
-_NO_USER = "an extension for programs that nobody logs in: they send a header with a token of their own"
 DECLARED = {
     "auth/2025-03-26-oauth-metadata-backcompat": (
         "the metadata name another issuer than where they are, which RFC 8414 says to refuse"
-    ),
-    "auth/client-credentials-jwt": _NO_USER,
-    "auth/client-credentials-basic": _NO_USER,
-    "auth/cross-app-access-complete-flow": "an extension for companies whose identity provider hands out tokens",
+    )
 }
 """Client scenarios that do not pass, each with the reason."""
 

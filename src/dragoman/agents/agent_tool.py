@@ -167,14 +167,14 @@ class Host:
 
 
 async def _spawned(
-    kernel: Starter, live: Live, wanted: op.SpawnAgent, call_id: str | None, *, awaited: bool, parks: bool = True
+    kernel: Starter, live: Live, operation: op.SpawnAgent, call_id: str | None, *, awaited: bool, parks: bool = True
 ) -> AgentReport:
     """Starts an agent below another, and waits for its end where somebody does."""
     child = live.attached.pop(call_id or "", None)
     if child is None:
-        agent, lent = agent_for(kernel, live, wanted)
+        agent, lent = agent_for(kernel, live, operation)
         priority = _AWAITED if awaited else _BESIDE
-        child = kernel.admit(live, agent, wanted.prompt, call_id=call_id, lent=lent, priority=priority, parks=parks)
+        child = kernel.admit(live, agent, operation.prompt, call_id=call_id, lent=lent, priority=priority, parks=parks)
     if awaited:
         await _ended(kernel, live, child, call_id)
     return _state(child)
@@ -193,14 +193,14 @@ def _other(kernel: Starter, live: Live, name: str) -> Live:
     if name.casefold() in ("parent", "main") and live.parent is not None:
         return live.parent if name.casefold() == "parent" else [*live.lineage][-1]
     others = kernel.others(live)
-    found = kernel.live(name)
-    fitting = [found] if found is not None and found is not live else [one for one in others if one.agent.name == name]
+    named = kernel.live(name)
+    fitting = [named] if named is not None and named is not live else [one for one in others if one.agent.name == name]
     working = [one for one in fitting if one.ended is None] or fitting
     if len(working) == 1:
         return working[0]
-    known = ", ".join(one.id for one in others) or "none"
+    ids = ", ".join(one.id for one in others) or "none"
     problem = f"{len(working)} agents are called" if working else "there is no other agent"
-    raise ToolError(f'{problem} "{name}"; there are: {known}', kind="invalid_arguments")
+    raise ToolError(f'{problem} "{name}"; there are: {ids}', kind="invalid_arguments")
 
 
 def _listed(one: Live, live: Live) -> AgentReport:
@@ -216,19 +216,19 @@ def _listed(one: Live, live: Live) -> AgentReport:
     return AgentReport(one.id, _status(one), agent=one.agent.name, description=relation or None)
 
 
-def agent_for(kernel: Starter, live: Live, wanted: op.SpawnAgent) -> tuple[Agent, bool]:
+def agent_for(kernel: Starter, live: Live, operation: op.SpawnAgent) -> tuple[Agent, bool]:
     """The agent to start, one that is there or one made of instructions; and whether its tools are lent to it."""
-    if wanted.continues is not None:
+    if operation.continues is not None:
         raise ToolError(
-            f'"{wanted.continues}" cannot be continued by starting an agent: send it a message',
+            f'"{operation.continues}" cannot be continued by starting an agent: send it a message',
             kind="invalid_arguments",
         )
-    name = wanted.agent or wanted.name
+    name = operation.agent or operation.name
     try:
-        if name is not None and (wanted.system_prompt is None or kernel.knows(name)):
+        if name is not None and (operation.system_prompt is None or kernel.knows(name)):
             agent = kernel.find(name)
-        elif wanted.system_prompt is not None:
-            agent = kernel.write(live, name or "agent", wanted.description or "", wanted.system_prompt)
+        elif operation.system_prompt is not None:
+            agent = kernel.write(live, name or "agent", operation.description or "", operation.system_prompt)
         else:
             agent = Agent(
                 name="agent",
@@ -237,9 +237,9 @@ def agent_for(kernel: Starter, live: Live, wanted: op.SpawnAgent) -> tuple[Agent
                 dialect=live.agent.dialect,
                 tools=live.agent.tools,
             )
-        if wanted.model is not None:
-            kernel.reach(wanted.model)
-        return _narrowed(agent, wanted), not kernel.is_given(agent)
+        if operation.model is not None:
+            kernel.reach(operation.model)
+        return _narrowed(agent, operation), not kernel.is_given(agent)
     except (ConfigError, DefinitionError, ValueError) as error:
         raise ToolError(str(error), kind="invalid_arguments") from error
 
@@ -255,8 +255,8 @@ def _roster(kernel: Starter, live: Live) -> str:
             about = " ".join(agent.description.split())
             if not twice and agent.name != live.agent.name:
                 rows.append(f"- {name}: {_cut(about)}" if about else f"- {name}")
-    left = len(rows) - _MOST_TOLD
-    more = [f"… and {left} more"] if left > 0 else []
+    hidden = len(rows) - _MOST_TOLD
+    more = [f"… and {hidden} more"] if hidden > 0 else []
     return "\n".join(["Agents that are there:", *rows[:_MOST_TOLD], *more]) if rows else ""
 
 
@@ -264,17 +264,17 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_TOLD else f"{text[: _LONGEST_TOLD - 1]}…"
 
 
-def _narrowed(agent: Agent, wanted: op.SpawnAgent) -> Agent:
+def _narrowed(agent: Agent, operation: op.SpawnAgent) -> Agent:
     """The agent with what was asked for beside: another model, fewer tools, fewer turns."""
     changes: dict[str, Any] = {}
-    if wanted.model is not None:
-        changes |= {"model": wanted.model, "dialect": None}
-    if wanted.tools is not None:
+    if operation.model is not None:
+        changes |= {"model": operation.model, "dialect": None}
+    if operation.tools is not None:
         # A name of one of the file's own custom tools is no name of a tool it is lent.
-        changes["tools"] = tuple(name for name in wanted.tools if agent.may_use(name, name))
-        changes["custom_tools"] = tuple(tool for tool in agent.custom_tools if tool.name in wanted.tools)
-    if wanted.max_turns is not None:
-        most = min(wanted.max_turns, agent.limits.max_turns)
+        changes["tools"] = tuple(name for name in operation.tools if agent.may_use(name, name))
+        changes["custom_tools"] = tuple(tool for tool in agent.custom_tools if tool.name in operation.tools)
+    if operation.max_turns is not None:
+        most = min(operation.max_turns, agent.limits.max_turns)
         changes["limits"] = AgentLimits(**{**msgspec.structs.asdict(agent.limits), "max_turns": most})
     return msgspec.structs.replace(agent, **changes) if changes else agent
 
@@ -282,8 +282,8 @@ def _narrowed(agent: Agent, wanted: op.SpawnAgent) -> Agent:
 def _child(kernel: Starter, live: Live, id: str) -> Live:
     child = kernel.live(id)
     if child is None or child is live or live not in child.lineage:
-        known = ", ".join(one.id for one in live.children) or "none"
-        raise ToolError(f'no agent below this one is called "{id}"; there are: {known}', kind="invalid_arguments")
+        ids = ", ".join(one.id for one in live.children) or "none"
+        raise ToolError(f'no agent below this one is called "{id}"; there are: {ids}', kind="invalid_arguments")
     return child
 
 
@@ -347,8 +347,8 @@ def _state(child: Live) -> AgentReport:
     ended = child.ended
     if ended is None:
         return AgentReport(child.id, "running", agent=child.agent.name)
-    said = ended.text if ended.status == "completed" else ended.error
-    return AgentReport(child.id, _status(child), said or None, agent=child.agent.name)
+    text = ended.text if ended.status == "completed" else ended.error
+    return AgentReport(child.id, _status(child), text or None, agent=child.agent.name)
 
 
 # ── custom tools ─────────────────────────────────────────────────────────────

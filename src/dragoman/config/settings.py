@@ -263,6 +263,10 @@ class McpServer(Table, frozen=True):
     cwd: Annotated[Path | None, setting("The folder it starts in, when not the current one.", Kind.PATH)] = None
     url: Annotated[str | None, setting("Where it listens.", Kind.ADDRESS)] = None
     headers: Annotated[dict[str, Secret], setting("Headers sent with every request.", Kind.SECRET)] = {}
+    login: Annotated[
+        dict[str, Secret],
+        setting("How this program logs in without a user: client_id with client_secret or private_key.", Kind.SECRET),
+    ] = {}
     transport: Annotated[Literal["http", "sse"], setting("What is spoken at the URL.", Kind.ADDRESS)] = "http"
     timeout: Annotated[Positive | None, setting("Seconds one of its calls may take.", Kind.LIMIT)] = None
     enabled: Annotated[bool, setting("Whether it is used.", Kind.CHOICE, strictest_first=(False, True))] = True

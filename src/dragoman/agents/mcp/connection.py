@@ -220,7 +220,12 @@ class Connection:
         from mcp.client.streamable_http import streamable_http_client
 
         auth = None
-        if self._host.login is not None and not any(name.lower() == "authorization" for name in headers):
+        if server.login:
+            from .machine_login import authorised_by_itself, machine_login
+
+            given = {name: filled(value.reveal()) for name, value in server.login.items()}
+            auth = await authorised_by_itself(machine_login(server.name, given), url)
+        elif self._host.login is not None and not any(name.lower() == "authorization" for name in headers):
             from .login import Loopback, authorised
 
             loopback = Loopback()

@@ -32,6 +32,8 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path | None = None
     url: str | None = None
     headers: Mapping[str, Secret] = {}
+    login: Mapping[str, Secret] = {}
+    """How this program logs in without a user (`MachineLogin`)."""
     timeout: float | None = None
     trust_hints: bool = False
     """Whether its hints (`readOnlyHint`, `idempotentHint`) are believed; only the user can say so."""
@@ -165,6 +167,7 @@ def _server(name: str, row: Row, origin: str | None) -> McpServer:
         cwd=row.cwd,
         url=row.url,
         headers=row.headers,
+        login=row.login,
         timeout=row.timeout,
         origin=origin,
     )
@@ -173,6 +176,8 @@ def _server(name: str, row: Row, origin: str | None) -> McpServer:
 def _incomplete(row: Row) -> list[str]:
     if (row.command is None) == (row.url is None):
         return ["give it a `command` to start, or a `url`, and not both"]
+    if row.login and (row.url is None or row.transport != "http"):
+        return ["`login` is for servers that are reached by streamable HTTP"]
     return []
 
 
