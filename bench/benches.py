@@ -8,7 +8,7 @@ from dataclasses import dataclass
 NAMES = (
     *("define", "dispatch", "cold", "read_call", "search_text", "find_files", "list_directory", "files", "commands"),
     *("decode", "partial", "encode", "long_runs", "loop", "cache", "sessions", "history", "grep", "logs"),
-    *("real_logs", "stats", "company", "view"),
+    *("real_logs", "stats", "stores", "company", "view"),
     "gateway",
 )
 

@@ -16,4 +16,5 @@ def main(bench: str, column: str) -> None:
     os._exit(0)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":  # processes that a column starts (Dask's) import this file again
+    main(*sys.argv[1:])

@@ -136,6 +136,11 @@ entry()
             "ours, a denial": {"tool_name": "Bash", "tool_input": {"command": "cat .env"}},
             "ours, a file tool": {"tool_name": "Read", "tool_input": {"file_path": "README.md"}},
             "ours, a page": {"tool_name": "WebFetch", "tool_input": {"url": "https://example.com/", "prompt": "x"}},
+            "ours, a plan": {
+                "tool_name": "TodoWrite",
+                "tool_input": {"todos": [{"content": "x", "status": "pending", "activeForm": "y"}]},
+            },
+            "ours, a server's tool": {"tool_name": "mcp__x__run", "tool_input": {"command": "cat README.md | head"}},
             "ours, with its vocabulary": {"tool_name": "Read", "tool_input": {"file_path": "README.md", "offset": 5}},
             "ours, served": {"tool_name": "Grep", "tool_input": {"pattern": "heliotrope"}},
         }.items()
@@ -217,7 +222,7 @@ BENCHES = {
         targets=[
             *(
                 Target(f"ours, {what}", "msgspec", 2.5)
-                for what in ("a command line", "a denial", "a file tool", "a page")
+                for what in ("a command line", "a denial", "a file tool", "a page", "a plan", "a server's tool")
             ),
             Target("ours, served", "msgspec", 1.0),
         ],

@@ -14,6 +14,9 @@ OURS = str(ROOT)
 # "base" is what a user gets who installs dragoman without extras; the floors run in it too.
 PACKAGES = {
     "base": (OURS,),
+    "query": (OURS, "duckdb"),
+    "corpus": (OURS, "duckdb", "obstore", "distributed"),
+    "postgres": (OURS, "psycopg[binary]"),
     "uvloop": (OURS, "uvloop"),
     "jiter": (OURS, "jiter"),
     "orjson": ("orjson",),

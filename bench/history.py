@@ -47,6 +47,12 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
         "SELECT word, count(*), sum(failure IS NOT NULL) FROM calls JOIN words ON words.id = calls.name GROUP BY 1",
     ),
 }
+IN_SQL = "SELECT operation, count(*) FROM calls GROUP BY 1"
+QUERY = (
+    ("query", IN_SQL),
+    "SELECT word, count(*) FROM calls LEFT JOIN words ON words.id = calls.operation GROUP BY 1",
+)
+"""A question of the user's own; it needs the extra `query`."""
 MOST_MEMORY = 150
 MEGABYTE = 1_000_000
 LARGEST_SHARE = 0.15
@@ -89,7 +95,7 @@ def _ours(*words: str) -> list[str]:
 
 
 def _measure(name: str) -> Callable[[str], list[float]]:
-    words, statement = QUESTIONS[name]
+    words, statement = QUESTIONS.get(name, QUERY)
 
     def measure(column: str) -> list[float]:
         _at(fleet())
@@ -123,7 +129,7 @@ def measure_memory(column: str) -> list[float]:
 
 def measure_size(column: str) -> list[float]:
     """Bytes of the index, and what it may have."""
-    home = fleet(10)
+    home = fleet()
     cache = _at(home)
     subprocess.run(_ours("sessions"), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if column == OURS:
@@ -174,10 +180,12 @@ def _seconds_of(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _of_two(question: str, floor: str, most: float, measure: Callable[[str], list[float]]) -> Bench:
+def _of_two(
+    question: str, floor: str, most: float, measure: Callable[[str], list[float]], environment: str = "base"
+) -> Bench:
     return Bench(
         question=question,
-        environments=dict.fromkeys((OURS, floor), "base"),
+        environments=dict.fromkeys((OURS, floor), environment),
         floor=floor,
         targets=(Target(OURS, floor, most),),
         measure=measure,
@@ -190,6 +198,7 @@ BENCHES = {
     )
     for name, (words, _) in QUESTIONS.items()
 } | {
+    "query": _of_two(f"answer `dragoman query '{IN_SQL}'` in the same home", FLOOR, 2.0, _measure("query"), "query"),
     "memory": Bench(
         question="megabytes of the question that needs most, and of a tenth of the sessions",
         environments=dict.fromkeys((OURS, f"{OURS}, a tenth", "allowed"), "base"),

@@ -166,6 +166,25 @@ def test_the_format_of_the_page_holds_the_laws(checkout: Checkout, tmp_path: Pat
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+def test_the_laws_run_over_an_invented_client_as_soon_as_it_has_its_two_lines(checkout: Checkout) -> None:
+    """Two files and two lines are all the code; its log stands beside them, as a log is no code."""
+    touched = [checkout.touched[name] for name in ("add-a-dialect", "add-a-log-format")]
+    files = [file for (one,) in touched for file in one if file != REGISTRY]
+    lines = [line for (one,) in touched for line in one[REGISTRY]]
+    assert (len(files), len(lines)) == (2, 2)
+    log = blocks("add-a-log-format", "json")[0]
+    (checkout.root / "with_its_log.py").write_text(
+        f"from tests.logs.samples import SAMPLES\n\nSAMPLES['acme'] = [('session.jsonl', {log.encode()!r})]\n"
+    )
+    laws = ("tests/laws/test_dialect_laws.py", "tests/laws/test_log_laws.py")
+    words = ("-q", "-p", "no:cacheprovider", "-p", "with_its_log", "-k", "acme and not acme.toml", *laws)
+    done = checkout.run(*words, module="pytest")
+    ran = re.search(r"^(\d+) passed", done.stdout, re.MULTILINE)
+    assert (done.returncode, ran is not None) == (0, True), done.stdout[-2000:]
+    assert ran is not None
+    assert int(ran[1]) >= 20
+
+
 # ── a provider ───────────────────────────────────────────────────────────────
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from dragoman.config import Price
 from dragoman.model import Usage
-from dragoman.prices import PRICES, Tokens, cost, price_of
+from dragoman.prices import PRICES, Tokens, cost, price_of, saved
 
 counts = st.integers(min_value=0, max_value=50_000)
 DAY = date(2026, 1, 1)
@@ -201,3 +201,15 @@ def test_a_name_that_goes_on_is_another_model(row: Price, rest: str) -> None:
     name = row.model + rest
     listed = {known.model for known in PRICES}
     assert price_of(name, DAY) is None or {name, name.replace(".", "-")} & listed
+
+
+def test_a_cache_saves_what_reading_from_it_costs_less_and_writing_to_it_costs_more() -> None:
+    own = [
+        Price(model="m", input=Decimal(10), output=Decimal(50), cached_read=Decimal(1), cached_write=Decimal(12)),
+    ]
+    read = Usage(input_tokens=5, cached_read_tokens=1_000_000, output_tokens=7)
+    written = Usage(input_tokens=5, cached_write_tokens=500_000, output_tokens=7)
+    assert saved("m", read, date(2026, 2, 1), own=own) == Decimal(9)
+    assert saved("m", written, date(2026, 2, 1), own=own) == Decimal(-1)
+    assert saved("m", Usage(input_tokens=5, output_tokens=7), date(2026, 2, 1), own=own) == 0
+    assert saved("unknown", read, date(2026, 2, 1)) is None

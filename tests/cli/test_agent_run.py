@@ -345,6 +345,58 @@ async def test_a_tree_waits_and_is_resumed_as_one(user: User) -> None:
     assert (wrong.code, "A run that is resumed keeps its agent" in wrong.err) == (2, True)
 
 
+async def killed_at(user: User, number: int, *words: str) -> list[str]:
+    """Runs it in a process that is ended with SIGKILL when its request with this number comes; who asked."""
+    process: asyncio.subprocess.Process | None = None
+    asked: list[str] = []
+
+    def ending(body: dict[str, Any]) -> Turn:
+        asked.append(body["model"])
+        if len(asked) == number:
+            assert process is not None
+            process.kill()
+        return played(body)
+
+    async with loopback(*[ending] * 20) as server:
+        reached = {**user.environ, "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-0123456789"}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "dragoman", "run", *words),
+            cwd=user.here,
+            env=reached,
+            stdin=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+        )
+        assert await process.wait() == -9
+    return asked
+
+
+@pytest.mark.parametrize("number", [2, 3, 4])
+@pytest.mark.parametrize("store", ["", "sqlite:runs.db"])
+@pytest.mark.slow
+async def test_a_tree_that_is_killed_while_some_of_it_wait_is_resumed_as_one(
+    user: User, store: str, number: int
+) -> None:
+    """Then it is killed again, right after the effect that was approved: that is not made a second time."""
+    if store:
+        user.settings(f'[store]\nurl = "{store}"\n')
+    path = prepared_tree(user)
+    await killed_at(user, number, "--agent", str(path), "--ask", "Go")
+    async with loopback(*[played] * 20) as server:
+        waiting = await runs(user, server, "--resume", "last", "--ask")
+    assert waiting.code == 8, waiting.err
+    assert "c1  write a.txt" in waiting.err
+    assert not (user.here / "a.txt").exists()
+    assert (await killed_at(user, 1, "--resume", "last", "--approve", "all"))[0] == "writer"
+    assert (user.here / "a.txt").read_text() == "x"
+    (user.here / "a.txt").write_text("changed since")
+    async with loopback(*[played] * 20) as server:
+        answer = await runs(user, server, "--resume", "last", "--ask")
+        assert [one.body["model"] for one in server.requests] == ["writer", "boss"]
+    assert (answer.code, answer.out.startswith("boss: "), "tea" in answer.out) == (0, True, True), answer.err
+    assert (user.here / "a.txt").read_text() == "changed since"
+
+
 @pytest.mark.slow
 async def test_a_tree_of_the_queue_waits_for_an_answer_and_continues(user: User) -> None:
     path = prepared_tree(user)
