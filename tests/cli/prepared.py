@@ -98,27 +98,35 @@ class _Origin:
                 check=True,
             )
         self._lock = threading.Lock()
+        self._forked = 0
+        self._running: dict[int, int] = {}
+        """Which fork has a process id now: the system gives an id again, within minutes on a busy machine."""
         self._ended: dict[int, int] = {}
         atexit.register(self._socket.close)  # the process reads until this end is closed
 
-    def fork(self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], files: Sequence[int]) -> int:
+    def fork(
+        self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], files: Sequence[int]
+    ) -> tuple[int, int]:
+        """A process: its number among all forks, and its id."""
         with self._lock:
             message = json.dumps([[*words], str(cwd), {**environ}]).encode()
             socket.send_fds(self._socket, [message], files)
             while True:
                 pid, code = self._heard(None)
                 if code is None:
-                    return pid
+                    self._forked += 1
+                    self._running[pid] = self._forked
+                    return self._forked, pid
 
-    def code_of(self, pid: int, timeout: float | None) -> int | None:
-        """The exit code of a process that has ended; `None` when it has not after so many seconds."""
+    def code_of(self, number: int, timeout: float | None) -> int | None:
+        """The exit code of a fork that has ended; `None` when it has not after so many seconds."""
         with self._lock:
-            while pid not in self._ended:
+            while number not in self._ended:
                 try:
                     self._heard(timeout)
                 except TimeoutError:
                     return None
-            return self._ended[pid]
+            return self._ended[number]
 
     def _heard(self, timeout: float | None) -> tuple[int, int | None]:
         self._socket.settimeout(timeout)
@@ -129,7 +137,7 @@ class _Origin:
         assert message, "the process that others are forked from has ended"
         pid, code = json.loads(message)
         if code is not None:
-            self._ended[pid] = code
+            self._ended[self._running.pop(pid)] = code
         return pid, code
 
 
@@ -143,13 +151,13 @@ class PreparedProcess:
         global _origin
         _origin = _origin or _Origin()
         self._origin = _origin
-        self.pid = _origin.fork(words, cwd, environ, files)
+        self._number, self.pid = _origin.fork(words, cwd, environ, files)
 
     def poll(self) -> int | None:
-        return self._origin.code_of(self.pid, 0)
+        return self._origin.code_of(self._number, 0)
 
     def wait(self, timeout: float | None = None) -> int:
-        code = self._origin.code_of(self.pid, timeout)
+        code = self._origin.code_of(self._number, timeout)
         if code is None:
             raise subprocess.TimeoutExpired("dragoman", timeout or 0)
         return code
