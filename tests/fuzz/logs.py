@@ -155,20 +155,23 @@ def check_file(given: tuple[str, bytes]) -> None:
             return
 
 
+_LARGE = b"9" * 5000
+_AIDER = b"# aider chat started at 2026-01-01 00:00:00\n\n"
+_EDIT = b"a.txt\n```\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n```\n\n> Applied edit to a.txt  \n"
 _FOUND = [
     # a cost with two points
-    (
-        ".aider.chat.history.md",
-        b"# aider chat started at 2026-01-01 00:00:00\n> Tokens: 1 received. Cost: $0.0.7 message\n",
-    ),
+    ("aider", ".aider.chat.history.md", _AIDER + b"> Tokens: 1 received. Cost: $0.0.7 message\n"),
+    # numbers that Python does not convert
+    ("aider", ".aider.chat.history.md", _AIDER + b"> Aider v%s  \n\n#### change it  \n\n" % _LARGE + _EDIT),
+    ("aider", ".aider.chat.history.md", _AIDER + b"#### hi  \n\n> Tokens: %s sent, 3 received.  \n" % _LARGE),
 ]
 
 TARGETS = [
-    Target("logs", draw_log, check_log, examples=[(format, name, [data]) for format, name, data in FILES]),
+    Target("logs", draw_log, check_log, examples=[(format, name, [data]) for format, name, data in [*_FOUND, *FILES]]),
     Target(
         "log_files",
         draw_file,
         check_file,
-        examples=[*_FOUND, *((name, data) for _, name, data in [*FILES, *DATABASES])],
+        examples=[(name, data) for _, name, data in [*_FOUND, *FILES, *DATABASES]],
     ),
 ]

@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+_LONG = 19
+"""Digits that the number of no version has."""
+
 
 class Row(msgspec.Struct, frozen=True):
     """How a parameter was up to a version; see `was`."""
@@ -148,4 +151,5 @@ def later(number: tuple[int, ...], until: str) -> bool:
 
 @lru_cache(maxsize=256)  # a client says its version in every request
 def version_number(version: str) -> tuple[int, ...]:
-    return tuple(int(digits) for digits in re.findall(r"\d+", version))
+    """The numbers of a version, by which versions are in order. A log may hold one that Python does not convert."""
+    return tuple(int(digits) if len(digits) < _LONG else 10**_LONG for digits in re.findall(r"\d+", version))

@@ -62,7 +62,7 @@ _DESCRIBING = ("originator", "source", "model_provider", "agent_nickname", "agen
 """What a session's first record says of where it comes from, in a word each."""
 _OWN_COMMAND = re.compile(
     r"<user_shell_command>\s*<command>\n(?P<command>.*?)\n</command>\s*<result>\n"
-    r"Exit code: (?P<code>-?\d+)\n(?:Duration: .*?\n)?Output:\n(?P<output>.*)\n</result>",
+    r"Exit code: (?P<code>-?\d{1,10})\n(?:Duration: .*?\n)?Output:\n(?P<output>.*)\n</result>",
     re.DOTALL,
 )
 _REQUEST = "## My request for Codex:"

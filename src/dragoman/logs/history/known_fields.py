@@ -100,8 +100,8 @@ def clients_known() -> list[str]:
 
 
 def version_number(version: str) -> list[int]:
-    """A version as its numbers, by which versions are in order."""
-    return [int(digits) for digits in re.findall(r"\d+", version)]
+    """A version as its numbers, by which versions are in order; those of more than 19 digits are equal."""
+    return [int(digits) if len(digits) < 20 else 10**19 for digits in re.findall(r"\d+", version)]
 
 
 def pooled(place: str) -> str:
