@@ -247,6 +247,11 @@ class Limits(Value, frozen=True):
     stop_sequences: int | None = None
     window: int | None = None
     """Tokens of a request and its answer together."""
+    max_output_tokens: int | None = None
+    """Tokens of an answer."""
+    thinking_tokens: int | None = None
+    least_thinking_tokens: int | None = None
+    temperature: float | None = None
 
 
 class Features(Value, frozen=True):
@@ -260,6 +265,9 @@ class Features(Value, frozen=True):
     streaming: bool = False
     thinking: bool = False
     forced_choice_with_thinking: bool = True
+    sampling: bool = True
+    """Whether a temperature and a `top_p` may be chosen."""
+    sampling_with_thinking: bool = True
     mixed_tools: bool = True
     images_in_results: bool = False
     response_schema: bool = False

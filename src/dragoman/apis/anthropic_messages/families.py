@@ -17,11 +17,11 @@ class Family(Value, frozen=True):
     """What a family takes that no other API has a word for."""
 
     max_output_tokens: int = 8192
-    """Sent where a request states no limit: the API demands one. The most the family can write."""
+    """Sent where a request states no limit: the API demands one. The most the family can write, also in `Limits`."""
     thinks: Literal["no", "budget", "both", "adaptive", "always"] = "budget"
     """By a number of tokens, by effort ("adaptive"), by either, or by effort without a way to switch it off."""
     sampling: bool = True
-    """Whether temperature and top_p may be anything but their defaults."""
+    """Whether temperature and top_p may be anything but their defaults; also in `Features`."""
     one_sampling: bool = False
     """Whether temperature and top_p exclude each other."""
     prefill: bool = True
@@ -44,6 +44,8 @@ LIMITS = Limits(
     strict_optional_parameters=24,
     strict_unions=16,
     call_id_pattern=r"[a-zA-Z0-9_-]+",
+    temperature=1,
+    least_thinking_tokens=1024,  # the API's own lower bound
 )
 
 FEATURES = Features(
@@ -52,6 +54,7 @@ FEATURES = Features(
     streaming=True,
     thinking=True,
     forced_choice_with_thinking=False,
+    sampling_with_thinking=False,
     images_in_results=True,
     tool_examples=True,
 )
@@ -68,7 +71,13 @@ _ADAPTIVE: dict[str, Any] = {
     "prefill": False,
 }
 # Migration guides of Opus 4.7 and later: budgets and sampling parameters are refused, effort stays.
-_EFFORT_ONLY: dict[str, Any] = {**_ADAPTIVE, "thinks": "adaptive", "sampling": False, "max_output_tokens": 128_000}
+_EFFORT_ONLY: dict[str, Any] = {
+    **_ADAPTIVE,
+    "thinks": "adaptive",
+    "sampling": False,
+    "max_output_tokens": 128_000,
+    "least_thinking_tokens": None,
+}
 _FIFTH: dict[str, Any] = {**_EFFORT_ONLY, "system_turns": True}
 # Documentation of Fable 5 and Opus 5.5: "disabled" is refused; of Opus 5.5 and Fable 5.1: so is a forced choice.
 _ALWAYS: dict[str, Any] = {**_FIFTH, "thinks": "always"}
@@ -97,7 +106,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
 )
 
 BUDGETS: Mapping[str, int] = {"low": 1024, "medium": 4096, "high": 16_384}
-LEAST_BUDGET = 1024  # the API's own lower bound
+LEAST_BUDGET = LIMITS.least_thinking_tokens or 0
 
 # What still needs a header, by what the body holds. The versions are those the SDK types and the recordings name.
 TOOL_BETAS: Sequence[tuple[str, str]] = (

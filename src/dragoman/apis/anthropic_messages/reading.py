@@ -38,7 +38,7 @@ def read_request(
         definitions,
         choice,
         parallel,
-        thinking=_thinking(options, most, family_of(model)),
+        thinking=read_thinking(options, most, family_of(model)),
         max_output_tokens=most,
         temperature=_number(options, "temperature"),
         top_p=_number(options, "top_p"),
@@ -207,7 +207,7 @@ def _choice(options: dict[str, Any], definitions: tuple[req.Definition, ...]) ->
     return choice, None if alone is None else not alone
 
 
-def _thinking(options: dict[str, Any], most: int | None, family: Family) -> req.Thinking | None:
+def read_thinking(options: dict[str, Any], most: int | None, family: Family) -> req.Thinking | None:
     """Thinking that would be written the same; its further settings stay where they are."""
     raw = options.get("thinking")
     if not isinstance(raw, dict):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+import msgspec
+
 from dragoman.apis.base.api import is_too_long, joined_name
 from dragoman.apis.base.serving import (
     Asked,
@@ -22,10 +24,11 @@ from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import FinishReason as Finish
 from dragoman.model.json_text import json_text
-from dragoman.model.request import Definition
+from dragoman.model.request import Definition, Request
 
 from .blocks import CALLS, write_media, write_text
-from .families import NAME
+from .families import NAME, Family
+from .reading import read_thinking
 
 _STOPPED = {
     Finish.STOP_SEQUENCE: "stop_sequence",
@@ -37,6 +40,9 @@ _STOPPED = {
     Finish.CONTEXT_EXCEEDED: "model_context_window_exceeded",
 }
 """Every other reason is `end_turn`."""
+
+_WORDINGS = (Family(thinks="both"), Family(thinks="adaptive"))
+"""A family for each way in which this protocol words how much to think."""
 
 _ERRORS = {
     400: "invalid_request_error",
@@ -64,12 +70,29 @@ class MessagesServer(ServerSide):
             return Asked("count")
         return super().asked(method, path)
 
+    def plain(self, request: Request) -> Request:
+        if request.thinking is not None:
+            return request
+        options = dict(request.provider_options)
+        for family in _WORDINGS:
+            thinking = read_thinking(options, request.max_output_tokens, family)
+            if thinking is not None:
+                return msgspec.structs.replace(request, thinking=thinking, provider_options=options)
+        return request
+
     def reply(self, reply: conv.Reply, *, model: str, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
         blocks = [block for part in reply.parts if (block := _block(part, reply)) is not None]
         head = _head(reply.id, model)
         return {**head, "content": blocks, **_ending(reply), "usage": _usage(reply)}
 
-    def stream(self, *, model: str, id: str | None = None, definitions: Sequence[Definition] = ()) -> StreamWriter:
+    def stream(
+        self,
+        *,
+        model: str,
+        id: str | None = None,
+        definitions: Sequence[Definition] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> StreamWriter:
         return MessageWriter(model, id)
 
     def error(self, error: EngineError) -> tuple[int, dict[str, Any]]:

@@ -51,7 +51,12 @@ class ServerSide(abc.ABC):
         return None if found is None else Asked("models", found["model"])
 
     def plain(self, request: Request) -> Request:
-        """A client's request without what only this API has, as far as another can carry it in its own way."""
+        """A client's request without what only this API has, as far as another can carry it in its own way.
+
+        `Api.read_request` reads settings as they are worded for the model that is named. A client may call its model
+        anything here, so other wordings of the API are read as well. `EngineError` where another kind of answer is
+        wanted than one that is given at once.
+        """
         return request
 
     @abc.abstractmethod
@@ -59,8 +64,15 @@ class ServerSide(abc.ABC):
         """A whole response. `model` is the name the client asked for, `definitions` the tools it offered."""
 
     @abc.abstractmethod
-    def stream(self, *, model: str, id: str | None = None, definitions: Sequence[Definition] = ()) -> StreamWriter:
-        """A writer for one streamed response."""
+    def stream(
+        self,
+        *,
+        model: str,
+        id: str | None = None,
+        definitions: Sequence[Definition] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> StreamWriter:
+        """A writer for one streamed response; `options` are the `provider_options` of the request, where known."""
 
     @abc.abstractmethod
     def error(self, error: EngineError) -> tuple[int, dict[str, Any]]:
@@ -196,6 +208,25 @@ def now() -> int:
 def not_shown(media_type: str) -> str:
     """The text for a picture, sound or file that a client of this API cannot be sent."""
     return f"[The model made {media_type}, which cannot be sent to this client.]"
+
+
+EFFORTS: Mapping[str, Literal["off", "low", "medium", "high"]] = {
+    "none": "off",
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "high",
+    "max": "high",
+}
+"""How much to think in all the words that APIs have for it, and the nearest of ours."""
+
+
+def only(name: str, value: Any, *, usual: Any) -> None:
+    """Refuses a request for another kind of answer than one that is given at once."""
+    if value not in (None, usual):
+        message = f"{name}={value!r} cannot be answered through the gateway, which gives one answer at once"
+        raise EngineError(f"{message}; leave it out", status=400)
 
 
 STATUSES: Mapping[int, int] = {529: 503}

@@ -32,11 +32,13 @@ FEATURES: Final = Features(
 _BEFORE_3: Final[Mapping[str, Any]] = {"mixed_tools": False, "images_in_results": False}
 
 FAMILIES: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
+    # Tokens of thinking: the API's message, "The thinking budget 31999 is invalid. … between 0 and 24576."
     # "Built-in tools and function calling cannot be combined": lifted with Gemini 3, as were media in results.
     ("*gemini-1*", {**_BEFORE_3, "thinking": False, "strict_tools": False}),
     ("*gemini-2*", _BEFORE_3),
     ("*gemini-2.0*", {"thinking": False}),
-    ("*gemini-2.5*", {"thinking": True}),
+    ("*gemini-2.5*", {"thinking": True, "thinking_tokens": 24_576}),
+    ("*gemini-2.5-pro*", {"thinking_tokens": 32_768}),
     ("*gemma*", {**_BEFORE_3, "thinking": False, "strict_tools": False}),
 )
 

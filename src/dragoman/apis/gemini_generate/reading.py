@@ -51,7 +51,7 @@ def read_request(body: Any, model: str | None, read: MessageReader | None = None
     if definitions is not None:
         rest.pop("tools", None)
     config = dict(camel(rest.pop("generationConfig", None)))
-    typed = _read_generation(config, model)
+    typed = read_generation(config, model)
     left = {key: value for key, value in config.items() if value is not None}
     if left:
         rest["generationConfig"] = left
@@ -187,7 +187,7 @@ def _choice(calling: dict[str, Any]) -> ToolChoice | None:
 # ── settings ─────────────────────────────────────────────────────────────────
 
 
-def _read_generation(config: dict[str, Any], model: str) -> dict[str, Any]:
+def read_generation(config: dict[str, Any], model: str) -> dict[str, Any]:
     """The typed settings, taken out of `config`."""
     typed: dict[str, Any] = {}
     for key, field, kinds in (

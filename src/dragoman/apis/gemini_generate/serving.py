@@ -18,17 +18,20 @@ from dragoman.apis.base.serving import (
     is_own,
     known,
     new_id,
+    only,
     status_of,
 )
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import FinishReason as Finish
-from dragoman.model.request import Definition
+from dragoman.model.json_values import as_object
+from dragoman.model.request import Definition, Request
 
 from .fields import NAME
 from .parts import own, write_call, write_media, write_provider_call, write_provider_result, write_words
-from .tools import wire_name
+from .reading import read_generation
+from .tools import json_schema, wire_name
 
 _STOPPED = {
     Finish.LENGTH: "MAX_TOKENS",
@@ -39,6 +42,9 @@ _STOPPED = {
     Finish.ERROR: "OTHER",
 }
 """Every other reason is `STOP`, calls included."""
+
+_WORDINGS = ("gemini-3", "gemini-2.5-flash")
+"""A model for each way in which this protocol words how much to think."""
 
 _STATUSES = {
     400: "INVALID_ARGUMENT",
@@ -69,12 +75,37 @@ class GenerateServer(ServerSide):
             return Asked("count", found["model"])
         return Asked("reply", found["model"], found["verb"] == "streamGenerateContent")
 
+    def plain(self, request: Request) -> Request:
+        config = dict(as_object(request.provider_options.get("generationConfig")))
+        only("candidateCount", config.get("candidateCount"), usual=1)
+        found: dict[str, Any] = {}
+        for model in _WORDINGS if request.thinking is None else ():
+            found = {**read_generation(config, model), **found}
+        schema = config.get("responseSchema")
+        if request.response_schema is None and isinstance(schema, dict):
+            del config["responseSchema"]
+            config.pop("responseMimeType", None)
+            found["response_schema"] = json_schema(schema)
+        if not found:
+            return request
+        left = {name: value for name, value in config.items() if value is not None}
+        options = {name: value for name, value in request.provider_options.items() if name != "generationConfig"}
+        options |= {"generationConfig": left} if left else {}
+        return msgspec.structs.replace(request, provider_options=options, **found)
+
     def reply(self, reply: conv.Reply, *, model: str, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
         parts = [written for part in reply.parts if (written := _part(part)) is not None]
         id = {"responseId": reply.id} if reply.id is not None else {}
         return {**_ended(reply, {"role": "model", "parts": parts}), "modelVersion": model, **id}
 
-    def stream(self, *, model: str, id: str | None = None, definitions: Sequence[Definition] = ()) -> StreamWriter:
+    def stream(
+        self,
+        *,
+        model: str,
+        id: str | None = None,
+        definitions: Sequence[Definition] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> StreamWriter:
         return ContentWriter(model, id or new_id(""))
 
     def error(self, error: EngineError) -> tuple[int, dict[str, Any]]:

@@ -62,7 +62,8 @@ _SILENT: Mapping[str, Any] = {"thinking": False, "thinking_form": None}
 FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("gpt-*", {**_OPENAI, **_SILENT}),
     ("chatgpt-*", {**_OPENAI, **_SILENT}),
-    ("o[1-9]*", {**_OPENAI, "effort_off": None, "output_key": "max_completion_tokens"}),
+    # The API's message: temperature "does not support 0.3 with this model. Only the default (1) value is supported."
+    ("o[1-9]*", {**_OPENAI, "effort_off": None, "output_key": "max_completion_tokens", "sampling": False}),
     ("o1-mini*", {"developer": False}),  # "'messages[0].role' does not support 'developer' with this model"
     (
         "gpt-5*",
@@ -72,10 +73,11 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
             "effort_off": "minimal",
             "output_key": "max_completion_tokens",
             "freeform_tools": True,
+            "sampling": False,
         },
     ),
     ("gpt-5.[1-9]*", {"effort_off": "none"}),  # recorded for gpt-5.2
-    ("gpt-5-chat*", _SILENT),
+    ("gpt-5-chat*", {**_SILENT, "sampling": True}),
     ("*/*", {"thinking_form": "reasoning"}),  # a provider's prefix, recorded at OpenRouter and gateways like it
     ("openai/*", {"thinking_form": "effort", "strict_tools": True, "developer": True}),
     ("openai/gpt-5*", {"effort_off": "minimal"}),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
+
+import msgspec
 
 from dragoman.apis.base.openai_serving import OpenAiServer
 from dragoman.apis.base.serving import (
+    EFFORTS,
     Asked,
     StreamWriter,
     event,
@@ -14,15 +17,17 @@ from dragoman.apis.base.serving import (
     new_id,
     not_shown,
     now,
+    only,
 )
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import FinishReason as Finish
-from dragoman.model.json_values import as_object
-from dragoman.model.request import Definition
+from dragoman.model.json_values import as_object, as_text
+from dragoman.model.request import Definition, Request, Thinking
 
 from .messages import write_message
+from .settings import read_numbers, read_thinking
 from .values import NAME, of_this_api
 
 _STOPPED = {
@@ -33,6 +38,9 @@ _STOPPED = {
     Finish.REFUSED: "content_filter",
 }
 """Every other reason is `stop`."""
+
+_WORDINGS = ("gpt-5.1", "any", "deepseek-chat", "qwen3", "mistral-any", "open/any")
+"""A model for each way in which this protocol words a setting (`families`)."""
 
 _OF_A_CHOICE = ("choice", "message")
 
@@ -47,6 +55,22 @@ class ChatServer(OpenAiServer):
             return Asked("reply")
         return super().asked(method, path)
 
+    def plain(self, request: Request) -> Request:
+        rest = dict(request.provider_options)
+        rest.pop("stream_options", None)  # what is counted is told as the client wants it, and always asked for
+        only("n", rest.get("n"), usual=1)
+        found: dict[str, Any] = {}
+        for model in _WORDINGS:
+            found = {**read_numbers(rest, model), **found}
+            if request.thinking is None and "thinking" not in found:
+                thinking = read_thinking(rest, model)
+                found |= {} if thinking is None else {"thinking": thinking}
+        level = EFFORTS.get(as_text(rest.get("reasoning_effort")) or "")
+        if level is not None and request.thinking is None:
+            found.setdefault("thinking", Thinking(level))  # in its own words too, for models of this API
+        changes = {name: value for name, value in found.items() if getattr(request, name) in (None, (), False)}
+        return msgspec.structs.replace(request, provider_options=rest, **changes)
+
     def reply(self, reply: conv.Reply, *, model: str, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
         choices = [_choice(one, place, definitions) for place, one in enumerate((reply, *reply.alternatives))]
         own = is_own(reply, NAME)
@@ -58,8 +82,16 @@ class ChatServer(OpenAiServer):
         }
         return {**head, "model": model, **(rest if own else {}), "choices": choices, **_usage(reply)}
 
-    def stream(self, *, model: str, id: str | None = None, definitions: Sequence[Definition] = ()) -> StreamWriter:
-        return ChatWriter(model, id, definitions)
+    def stream(
+        self,
+        *,
+        model: str,
+        id: str | None = None,
+        definitions: Sequence[Definition] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> StreamWriter:
+        counts = options is None or as_object(options.get("stream_options")).get("include_usage") is True
+        return ChatWriter(model, id, definitions, counts=counts)
 
     def counted(self, tokens: int) -> dict[str, Any]:
         return {"input_tokens": tokens}
@@ -161,9 +193,9 @@ def _usage(reply: conv.Reply) -> dict[str, Any]:
 class ChatWriter(StreamWriter):
     """Writes one streamed answer. Parts that arrive whole are sent at the end, in one message."""
 
-    def __init__(self, model: str, id: str | None, definitions: Sequence[Definition]) -> None:
+    def __init__(self, model: str, id: str | None, definitions: Sequence[Definition], *, counts: bool) -> None:
         super().__init__(model, id or new_id("chatcmpl-"))
-        self._definitions = definitions
+        self._definitions, self._counts = definitions, counts
         self._created = now()
         self._parts: list[conv.AnyPart] = []
         self._head: dict[str, Any] = {}
@@ -200,17 +232,21 @@ class ChatWriter(StreamWriter):
         delta = _message(self._parts, as_object(said.get("message")), self._definitions)
         delta["tool_calls"] = [{"index": place, **one} for place, one in enumerate(delta.get("tool_calls") or ())]
         delta = {
-            name: value for name, value in delta.items() if value or (own and name in as_object(said.get("message")))
+            name: value
+            for name, value in delta.items()
+            # The role was in the first piece: openai 3.49.0 appends the texts of all pieces, this one's too.
+            if name != "role" and (value or (own and name in as_object(said.get("message"))))
         }
-        events = [self._said(delta)] if delta.keys() - {"role"} else []
+        events = [self._said(delta)] if delta else []
         rest = {name: value for name, value in said.items() if name not in _OF_A_CHOICE}
         ended = {"index": 0, "delta": {}, "finish_reason": _finish(reply), **as_object(said.get("choice"))}
-        events.append(self._event(ended, **rest))
+        usage = _usage(reply)
+        # Many programs read `choices[0]` of every piece: one without choices comes only to those that asked for it.
+        events.append(self._event(ended, **rest, **({} if self._counts else usage)))
         for place, other in enumerate(reply.alternatives, 1):
             told = _choice(other, place, self._definitions)
             events.append(self._event({"delta": told.pop("message"), **told}))
-        usage = _usage(reply)
-        if usage:
+        if usage and self._counts:
             events.append(self._event(**usage))
         return b"".join([*events, b"data: [DONE]\n\n"])
 

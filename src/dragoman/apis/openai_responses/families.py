@@ -34,7 +34,13 @@ FEATURES = Features(
 _ALL = ("none", "minimal", "low", "medium", "high")
 # Freeform tools are recorded on gpt-5 and later alone: older models are offered functions, which they surely take.
 _OLD = {"thinking": False, "freeform_tools": False, "deferred_tools": False}
-_O_SERIES = {"efforts": ("low", "medium", "high"), "freeform_tools": False, "deferred_tools": False}
+_O_SERIES = {
+    "efforts": ("low", "medium", "high"),
+    "freeform_tools": False,
+    "deferred_tools": False,
+    # The API's message: temperature "does not support 0.3 with this model. Only the default (1) value is supported."
+    "sampling": False,
+}
 
 FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     # Recorded with OpenAI's own models; other servers of this API may refuse a field they do not know.
@@ -46,7 +52,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("o[134]*", _O_SERIES),
     ("*/o[134]*", _O_SERIES),
     # recorded: gpt-5 takes "minimal"; tools that are searched for are recorded on 5.3-codex and from 5.4 on
-    ("*gpt-5*", {"efforts": ("minimal", "low", "medium", "high"), "deferred_tools": False}),
+    ("*gpt-5*", {"efforts": ("minimal", "low", "medium", "high"), "deferred_tools": False, "sampling": False}),
     # the API's message: gpt-5.1 refuses "minimal" and names these (openai-agents-python#2089)
     ("*gpt-5.[1-9]*", {"efforts": ("none", "low", "medium", "high")}),
     ("*gpt-5.[4-9]*", {"deferred_tools": True}),
@@ -54,7 +60,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     # the API's messages: gpt-5-codex refuses "minimal", gpt-5.1-codex "none" (cherry-studio#10430, codex#6647)
     ("*gpt-5*codex*", {"efforts": ("low", "medium", "high")}),
     ("*gpt-5-pro*", {"efforts": ("high",)}),  # opencode#3474
-    ("*gpt-5*chat*", {"efforts": ("medium",)}),  # the API's message for 5.2 (chatwise-releases#1257)
+    ("*gpt-5*chat*", {"efforts": ("medium",), "sampling": True}),  # the API's message for 5.2 (chatwise-releases#1257)
     ("*grok*", {"unchecked_reasoning": True}),  # recorded: reasoning items with ids before calls without
 )
 """(glob, changes). `efforts` are the words for how much a model may think, least first; not listed: all are tried.

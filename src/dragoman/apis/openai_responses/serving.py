@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from dragoman.apis.base.offered_calls import found_tools
 from dragoman.apis.base.openai_serving import OpenAiServer
 from dragoman.apis.base.serving import (
+    EFFORTS,
     Asked,
     StreamWriter,
     event,
@@ -17,13 +18,14 @@ from dragoman.apis.base.serving import (
     new_id,
     not_shown,
     now,
+    only,
 )
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
 from dragoman.model.conversation import FinishReason as Finish
 from dragoman.model.json_values import as_object, as_text
-from dragoman.model.request import Definition, FunctionDefinition, ProviderDefinition, Request
+from dragoman.model.request import Definition, FunctionDefinition, ProviderDefinition, Request, Thinking
 
 from .content import write_content
 from .fields import NAME, mine, without
@@ -52,6 +54,10 @@ class ResponsesServer(OpenAiServer):
 
     def plain(self, request: Request) -> Request:
         """Codex 0.166 looks for deferred tools itself: the search becomes a function, and what it found is offered."""
+        only("background", request.provider_options.get("background"), usual=False)
+        level = EFFORTS.get(as_text(as_object(request.provider_options.get("reasoning")).get("effort")) or "")
+        if level is not None and request.thinking is None:
+            request = msgspec.structs.replace(request, thinking=Thinking(level))
         searches = [one for one in request.definitions if is_own_search(one)]
         if not searches:
             return request
@@ -68,7 +74,14 @@ class ResponsesServer(OpenAiServer):
         output = [item for _, item in _items(reply.parts, definitions)]
         return {**head, **_ending(reply), "output": output, "usage": _usage(reply)}
 
-    def stream(self, *, model: str, id: str | None = None, definitions: Sequence[Definition] = ()) -> StreamWriter:
+    def stream(
+        self,
+        *,
+        model: str,
+        id: str | None = None,
+        definitions: Sequence[Definition] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> StreamWriter:
         return ResponseWriter(model, id, definitions)
 
     def counted(self, tokens: int) -> dict[str, Any]:
@@ -104,6 +117,8 @@ def _ending(reply: conv.Reply) -> dict[str, Any]:
     if is_own(reply, NAME):
         return mine(reply.metadata)
     cut = _CUT.get(reply.finish)
+    if reply.finish is Finish.REFUSED and not any(isinstance(part, conv.RefusalPart) for part in reply.parts):
+        cut = "content_filter"  # what was said before it was cut off is no whole answer
     status = {"status": "completed"} if cut is None else {"status": "incomplete", "incomplete_details": {"reason": cut}}
     return {"created_at": now(), **_UNSTATED, **status}
 

@@ -24,7 +24,7 @@ import msgspec
 from dragoman import prices
 from dragoman.apis import APIS, Api, Asked, ServerSide, StreamWriter
 from dragoman.bounded import remember
-from dragoman.context_windows import window_of
+from dragoman.context_windows import answer_of, window_of
 from dragoman.dialects import Dialect, provider_tool
 from dragoman.engine.models import dialect_of, engine_for, family_of, native_tool
 from dragoman.errors import DragomanError, EngineError, Unsupported
@@ -45,6 +45,7 @@ from dragoman.model import (
     Request,
     TextChunk,
     TextPart,
+    Thinking,
     ThinkingChunk,
     ThinkingPart,
     ToolChoice,
@@ -509,7 +510,9 @@ class _Answer:
 
     def __init__(self, request: web.Request, server: ServerSide, read: Request, *, streams: bool) -> None:
         self._request, self._server, self._read, self.streams = request, server, read, streams
-        self._writer: StreamWriter = server.stream(model=read.model, definitions=read.definitions)
+        self._writer: StreamWriter = server.stream(
+            model=read.model, definitions=read.definitions, options=read.provider_options
+        )
         self._response: web.StreamResponse | None = None
         self._buffer = bytearray()
         self._flushing: asyncio.Task[None] | None = None
@@ -642,6 +645,23 @@ def _fitted(request: Request, engine: Engine) -> Request:
         changes["thinking"] = None
     if limits.stop_sequences is not None and len(request.stop) > limits.stop_sequences:
         changes["stop"] = request.stop[: limits.stop_sequences]
+    thinking = changes.get("thinking", request.thinking)
+    thinks = thinking is not None and thinking.level != "off"
+    if not features.sampling or (thinks and not features.sampling_with_thinking):
+        changes |= {"temperature": None, "top_p": None}
+    elif request.temperature is not None and limits.temperature is not None:
+        changes["temperature"] = min(request.temperature, limits.temperature)
+    most = request.max_output_tokens
+    longest = limits.max_output_tokens or answer_of(request.model)
+    if most is not None and longest is not None:
+        most = changes["max_output_tokens"] = min(most, longest)
+    if thinks and most is not None and most <= (limits.least_thinking_tokens or 0):
+        changes["thinking"] = None  # there is no room for it
+    elif thinking is not None and thinking.tokens is not None:
+        if limits.thinking_tokens is not None and thinking.tokens > limits.thinking_tokens:
+            changes["thinking"] = Thinking(tokens=limits.thinking_tokens)
+        elif most is not None and thinking.tokens >= most:
+            changes["thinking"] = Thinking("high")  # as much as there is room for
     return msgspec.structs.replace(request, **changes) if changes else request
 
 
