@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import aiohttp
 import pytest
 
 from dragoman.serve.gateway import Routes
-from tests.engine.loopback import Turn
+from tests.engine.loopback import Raw, Turn
 from tests.serve.test_gateway import TOKEN, gateway
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -181,3 +182,23 @@ async def test_the_role_of_a_streamed_message_is_said_once(monkeypatch: pytest.M
     came = await pieces(monkeypatch)
     roles = [choice["delta"]["role"] for one in came for choice in one["choices"] if "role" in choice["delta"]]
     assert roles == ["assistant"]
+
+
+@pytest.mark.parametrize("others", [(), ("openai:gpt-5.4",)])
+async def test_nobody_waits_here_for_a_provider_that_is_busy(
+    others: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client is told how long to wait, or the next model is asked."""
+    busy = Raw(429, b'{"error": {"message": "slow down"}}', headers={"retry-after": "50"})
+    begun = time.monotonic()
+    async with (
+        gateway(monkeypatch, "openai_responses", busy, Turn("Hello."), routes=Routes(("openai:gpt-5.5", *others))) as (
+            served,
+            _,
+        ),
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+        web.post(f"{served.url}/v1/messages", json=SAYING["anthropic_messages"]) as response,
+    ):
+        status, wait = response.status, response.headers.get("retry-after")
+    assert time.monotonic() - begun < 20
+    assert (status, wait) == ((200, None) if others else (429, "50"))

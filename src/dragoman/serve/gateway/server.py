@@ -24,8 +24,10 @@ import msgspec
 from dragoman import prices
 from dragoman.apis import APIS, Api, Asked, ServerSide, StreamWriter
 from dragoman.bounded import remember
+from dragoman.config import current
 from dragoman.context_windows import answer_of, window_of
 from dragoman.dialects import Dialect, provider_tool
+from dragoman.engine import Retry
 from dragoman.engine.models import dialect_of, engine_for, family_of, native_tool
 from dragoman.errors import DragomanError, EngineError, Unsupported
 from dragoman.model import (
@@ -75,6 +77,10 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _LARGEST: Final = 64 * 1024 * 1024
 _SIGNED: Final = "dragoman"
 """Stands for the signature of a thought: the real one is kept here, and clients want some text there."""
+_FIRST_WAIT: Final = 0.5
+_LONGEST_WAIT: Final = 2.0
+"""Seconds before a model is asked again that was busy. Clients have patience of their own, and show that they wait; a
+provider that wants a longer wait is not asked again: the client is told how long, or the next model is asked."""
 _ASKED_AGAIN: Final = 8
 """How often a model is asked again within one request because the client cannot do what it called."""
 _NO_ANSWERS: Final = (FinishReason.ERROR, FinishReason.MALFORMED_CALL, FinishReason.INTERRUPTED)
@@ -439,7 +445,8 @@ class Gateway:
 
     def _engine(self, named: str) -> tuple[Engine, str]:
         if named not in self._engines:
-            self._engines[named] = cast("tuple[Engine, str]", engine_for(named))
+            retry = Retry(times=current().settings.retries, base=_FIRST_WAIT, longest=_LONGEST_WAIT)
+            self._engines[named] = cast("tuple[Engine, str]", engine_for(named, retry=retry))
         return self._engines[named]
 
     def _words(
