@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import product
+
 import pytest
 
-from dragoman.dialects import DIALECTS
+from dragoman.dialects import DIALECTS, Loss
 from dragoman.dialects.translation import Lost, Translation, as_text, respoken
 from dragoman.errors import Unspeakable
 from dragoman.model import (
@@ -248,6 +251,30 @@ def test_part_of_a_line_is_changed_by_a_patch_where_the_lines_are_known() -> Non
     assert [call.name for call in calls] == ["exec_command", "apply_patch", "apply_patch"]
     assert calls[1].arguments == "*** Begin Patch\n*** Update File: /w/a.py\n@@\n-x = 1\n+x = 2\n*** End Patch"
     assert lost == ()
+
+
+def test_a_tool_for_whole_lines_has_words_for_no_part_of_one() -> None:
+    """What a translation relies on: where one such change is lost, every change that ends in a line is."""
+    texts, counts = ("a", "x\ny", " a "), (None, 1, 2)
+    found: set[str] = set()
+    for name in DIALECTS:
+        loses = DIALECTS[name].loss
+        try:
+            if not _edits_are_lost(loses(op.EditFile("f", (op.Edit("a", "b"),)))):
+                continue
+        except Unspeakable:
+            continue
+        found.add(name)
+        for old, new, everywhere, expected in product(texts, ("b", "b\n", ""), (False, True), counts):
+            change = op.Edit(old, new, everywhere=everywhere, expected=expected)
+            for edits in ((change,), (change, op.Edit("q\n", "r\n", whole_lines=True))):
+                with suppress(Unspeakable):
+                    assert _edits_are_lost(loses(op.EditFile("f", edits))), (name, edits)
+    assert {"codex", "openai"} <= found
+
+
+def _edits_are_lost(losses: tuple[Loss, ...]) -> bool:
+    return any(one.field == "edits" for one in losses)
 
 
 def test_part_of_a_line_is_changed_by_a_command_where_the_lines_are_not_known() -> None:

@@ -128,6 +128,7 @@ class Translation:
         self._checkers: dict[str, Callable[[object], list[str]]] = {}
         """Name of an offered tool → what finds arguments that do not fit its schema."""
         self._read_as, self._say_as, self._losses = read_as, say_as, losses
+        self._lines_alone: bool | None = None
         self._folder, self._paths = None if folder is None else folder.rstrip("/") or "/", paths
 
     # ── calls ──────────────────────────────────────────────────────────────
@@ -214,14 +215,27 @@ class Translation:
         command says it exactly.
         """
         try:
-            if all(one.field != "edits" for one in self._say_as.loss(operation)):
+            of_parts = any(
+                edit.old and not edit.whole_lines and not edit.old.endswith("\n") for edit in operation.edits
+            )
+            if not (of_parts and self._says_lines_alone()) and self._keeps_edits(operation):
                 return None
             whole = None if files is None else files.in_whole_lines(operation)
-            if whole is not None and all(one.field != "edits" for one in self._say_as.loss(whole)):
+            if whole is not None and self._keeps_edits(whole):
                 return self._written(source, id, whole)
         except Unspeakable:
             return None
         return self._command(source, id, operation)
+
+    def _keeps_edits(self, operation: op.EditFile) -> bool:
+        return all(one.field != "edits" for one in self._say_as.loss(operation))
+
+    def _says_lines_alone(self) -> bool:
+        """Whether the target's tool for changes has no words for parts of lines: what a patch of each would lose need
+        not be looked for then."""
+        if self._lines_alone is None:
+            self._lines_alone = not self._keeps_edits(op.EditFile("a", (op.Edit("a", "b"),)))
+        return self._lines_alone
 
     def _written(self, source: Call, id: str, operation: op.Operation) -> Translated:
         lost: list[Lost] = []

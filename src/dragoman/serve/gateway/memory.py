@@ -33,10 +33,8 @@ class Memory:
         if before is not None:  # so that they are in memory once, and known by identity to all that comes after
             items = (*before.items[:shared], *items[shared:])
         known, walk = self._known.walked(key, items, before, shared, new)
-        name = name_in(items)
         continued = before if before is not None and _is_continued_by(before, items, shared) else None
-        if continued is not None:
-            name = name or continued.name
+        name = name_in(items) if continued is None else name_in(items[shared:]) or continued.name
         known.name = name or secrets.token_hex(6)
         self._known.remember(known, size, continued)
         return known.name, walk

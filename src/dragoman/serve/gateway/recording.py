@@ -13,6 +13,7 @@ import datetime
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from operator import is_
 from pathlib import Path
 from typing import Any, Final
 
@@ -233,8 +234,10 @@ def _read(native: NativeCall, dialect: Dialect | None) -> Call:
 
 def _shared(recorded: Sequence[ConversationItem], conversation: Conversation) -> int:
     """How many items are recorded already. Instructions that a client changes are not recorded again."""
-    for number, (one, other) in enumerate(zip(recorded, conversation, strict=False)):
-        both_lead = one.role in ("system", "developer") and other.role == one.role
-        if one is not other and not both_lead and said(one) != said(other):
+    known = [*map(is_, recorded, conversation)]
+    for number in range(known.index(False) if False in known else len(known), len(known)):
+        one, now = recorded[number], conversation[number]
+        both_lead = one.role in ("system", "developer") and now.role == one.role
+        if not known[number] and not both_lead and said(one) != said(now):
             return number
-    return min(len(recorded), len(conversation))
+    return len(known)
