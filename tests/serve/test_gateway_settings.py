@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from typing import Any
@@ -202,3 +203,38 @@ async def test_nobody_waits_here_for_a_provider_that_is_busy(
         status, wait = response.status, response.headers.get("retry-after")
     assert time.monotonic() - begun < 20
     assert (status, wait) == ((200, None) if others else (429, "50"))
+
+
+async def answered(url: str, client: str, data: bytes) -> tuple[int, dict[str, Any]]:
+    async with (
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+        web.post(url + PATHS[client], data=io.BytesIO(data)) as response,
+    ):
+        return response.status, await response.json()
+
+
+@pytest.mark.parametrize("client", sorted(PATHS))
+async def test_a_request_that_cannot_be_answered_is_refused_in_the_clients_api(
+    client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One without a message would be paid for; one of more than 64 MB is refused by the server below."""
+    empty = json.dumps({**SAYING[client], "messages": [], "input": [], "contents": []}).encode()
+    cases = [(413, b'{"a":"' + b"x" * (65 << 20) + b'"}'), (400, b"{}"), (400, empty)]
+    async with gateway(monkeypatch, "openai_chat", Turn("Hello.")) as (served, upstream):
+        for expected, data in cases:
+            status, body = await answered(served.url, client, data)
+            assert (status, bool(body["error"]["message"])) == (expected, True)
+    assert upstream.requests == []
+
+
+@pytest.mark.parametrize("client", sorted(PATHS))
+async def test_a_defect_is_told_in_the_clients_api_and_logged(
+    client: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with gateway(monkeypatch, "openai_chat", Turn("Hello.")) as (served, _):
+        with monkeypatch.context() as broken:
+            broken.setattr(Routes, "models", lambda *values: 1 / 0)
+            status, body = await answered(served.url, client, json.dumps(SAYING[client]).encode())
+        assert (await answered(served.url, client, json.dumps(SAYING[client]).encode()))[0] == 200
+    assert (status, "ZeroDivisionError" in body["error"]["message"]) == (500, True)
+    assert "Traceback" in caplog.text

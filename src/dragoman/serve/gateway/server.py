@@ -129,6 +129,7 @@ class _Sent(msgspec.Struct):
     usage: Usage = Usage()
     calls: tuple[str, ...] = ()
     error: str | None = None
+    answer: _Answer | None = None
 
 
 class Gateway:
@@ -223,6 +224,12 @@ class Gateway:
             sent.error = failure.message
             response = _error_response(server, failure)
             status = response.status
+        except Exception as error:
+            if sent.answer is not None and sent.answer.begun:
+                raise  # the connection is closed, which no client takes for the end of an answer
+            GATEWAY.exception("a defect of the gateway: please report it")
+            sent.error = f"a defect of the gateway: {type(error).__name__}; its log has more"
+            response = _error_response(server, EngineError(sent.error, status=500))
         finally:
             self._told(sent, status, time.monotonic() - begun)
         return response
@@ -270,11 +277,16 @@ class Gateway:
                 return web.json_response(server.models(windows), dumps=_dumps)
             # A request for a model of any other name is answered too, by whichever model its route says.
             return web.json_response(server.model(asked.model, windows.get(asked.model)), dumps=_dumps)
-        data = await request.read()
+        try:
+            data = await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            raise EngineError(f"the request has more than {_LARGEST >> 20} MB", status=413) from None
         read, tokens = self._reading.read(cast("Api", APIS[api]), data, asked.model)
         unread = [field for field in ("messages", "input", "contents", "tools") if field in read.provider_options]
         if unread:
             raise EngineError(f"{unread[0]} of the request cannot be read; send it as this API has it", status=400)
+        if not read.conversation:
+            raise EngineError("there is no message in the request", status=400)
         options = {name: value for name, value in read.provider_options.items() if name not in server.personal}
         read = msgspec.structs.replace(read, provider_options=options)
         sent.asked = read.model
@@ -288,7 +300,7 @@ class Gateway:
             message = f"the limit of {self._max_cost} dollars is reached ({self.cost:.2f} spent): start a new gateway"
             raise EngineError(message, status=402)
         streams = read.stream if asked.stream is None else asked.stream
-        answer = _Answer(request, server, read, streams=streams)
+        sent.answer = answer = _Answer(request, server, read, streams=streams)
         read = server.plain(read)
         models = self.routes.models(read, tokens)
         step = self._next_step(models[0], request, api, read, len(data), sent)
