@@ -238,3 +238,19 @@ async def test_a_defect_is_told_in_the_clients_api_and_logged(
         assert (await answered(served.url, client, json.dumps(SAYING[client]).encode()))[0] == 200
     assert (status, "ZeroDivisionError" in body["error"]["message"]) == (500, True)
     assert "Traceback" in caplog.text
+
+
+@pytest.mark.parametrize("said", [Turn("Hello, you."), Turn(calls=(("c1", "weather", {"city": "Oslo"}),))])
+async def test_the_events_of_a_streamed_response_are_numbered_in_their_order(
+    said: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = {"type": "function", "name": "weather", "parameters": {"type": "object"}}
+    asked = {**SAYING["openai_responses"], "tools": [tool], "stream": True}
+    async with (
+        gateway(monkeypatch, "anthropic_messages", said) as (served, _),
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+        web.post(f"{served.url}/v1/responses", json=asked) as response,
+    ):
+        lines = (await response.text()).splitlines()
+    numbers = [json.loads(line[6:])["sequence_number"] for line in lines if line.startswith("data: {")]
+    assert numbers == [*range(len(numbers))]

@@ -541,20 +541,21 @@ class _Answer:
     def observe(self, chunk: AnyChunk) -> bool | None:
         """Passes on what a model says, as it comes. True: the client has seen it, so it must not be asked for anew."""
         match chunk:
-            case TextChunk(text) | RefusalChunk(text):
-                piece = self._writer.text(text)
-            case ThinkingChunk(text):
-                piece = self._writer.thinking(text)
-            case _:
-                return self.begun
-        if piece:
-            self._send(piece)
+            case TextChunk(text) | RefusalChunk(text) if text:
+                self._begin()
+                self._send(self._writer.text(text))
+            case ThinkingChunk(text) if text:
+                self._begin()
+                self._send(self._writer.thinking(text))
         return self.begun
 
-    def _send(self, data: bytes) -> None:
+    def _begin(self) -> None:
+        """What comes first is written first: the events of some APIs are numbered."""
         if not self.begun:
             self.begun = True
             self._buffer += self._writer.start()
+
+    def _send(self, data: bytes) -> None:
         self._buffer += data
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.get_running_loop().create_task(self._flush())
@@ -587,6 +588,7 @@ class _Answer:
             body = self._server.reply(reply, model=self._read.model, definitions=self._read.definitions)
             return web.json_response(body, dumps=_dumps)
         begun = self.begun
+        self._begin()
         data = bytearray()
         for part in reply.parts:
             if not begun or not isinstance(part, TextPart | ThinkingPart | RefusalPart):
@@ -597,6 +599,7 @@ class _Answer:
 
     async def fail(self, error: EngineError) -> web.StreamResponse:
         """The end of a stream that broke off."""
+        self._begin()
         self._send(self._writer.fail(error))
         return await self._closed()
 
