@@ -17,8 +17,10 @@ from dragoman.logs.history.known_fields import (
     Reading,
     Readings,
     pooled,
+    text_around,
     version_number,
 )
+from dragoman.logs.history.record_fields import NO_JSON
 from dragoman.model import Source
 
 _MANY: Final = 30
@@ -63,7 +65,8 @@ class Learner:
 
     def known(self, read: Iterable[str] = ()) -> Known:
         """What was learnt; `read` are the names that the reader of a format nobody captured reads."""
-        return Known({name: _compiled(learnt) for name, learnt in sorted(self._forms.items())}, sorted(read))
+        names = set(read)
+        return Known({name: _compiled(learnt, names) for name, learnt in sorted(self._forms.items())}, sorted(names))
 
 
 class _OfVersion:
@@ -83,7 +86,7 @@ class _OfVersion:
         return self.objects >= _MANY and self.having[name] == self.objects
 
 
-def _compiled(learnt: _Learnt) -> Form:
+def _compiled(learnt: _Learnt, read: set[str]) -> Form:
     captured = {version for version, _, evidence in learnt.logs if evidence != "made"}
     versions = sorted(captured, key=lambda version: (version_number(version), version))
     others = sorted({version for version, _, evidence in learnt.logs if evidence == "made"} - captured)
@@ -91,6 +94,12 @@ def _compiled(learnt: _Learnt) -> Form:
     for made, fields in learnt.kinds_made.items():
         for field, kinds in fields.items():
             learnt.kinds[made].setdefault(field, kinds)
+    of_client = {None, *_texts_of_clients(learnt.logs)}
+    # Of a format nobody captured there are few sessions, but what is in a text is the client's if it is read.
+    of_client |= {text_around(place) for place, fields in learnt.kinds.items() if not read.isdisjoint(fields)}
+    for place in list(learnt.kinds):
+        if text_around(place) not in of_client or place.endswith(NO_JSON):
+            del learnt.kinds[place]
     places = {place: _place(place, names, learnt.logs, numbers) for place, names in sorted(learnt.kinds.items())}
     for name in [name for name in places if pooled(name) != name]:
         # Of one tool's results only what is always there is worth keeping: names and kinds are known of all tools.
@@ -99,6 +108,36 @@ def _compiled(learnt: _Learnt) -> Form:
         if not place.fields:
             del places[name]
     return Form(versions, others, places, _reading(learnt.readings))
+
+
+def _texts_of_clients(logs: Iterable[tuple[str, Counted, Evidence]]) -> set[str]:
+    """The places of texts that are JSON because a client writes them so: more than half of the texts that a tool gave
+    there, in one version at least; of texts of no tool, each."""
+    seen: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    for version, counted, evidence in logs:
+        for place, objects in counted.objects.items() if evidence == "captured" else ():
+            text = text_around(place)
+            rest = "" if text is None else place.removeprefix(text)
+            if text is None or "." in rest:
+                continue
+            for one in {text, pooled(text)}:
+                seen[one][version][rest == NO_JSON] += objects
+    for text, versions in seen.items():
+        outer, _, field = text.partition("{")[0].rpartition(".")
+        for version, counted, evidence in logs if text.endswith("{}") else ():
+            for place, fields in counted.fields.items() if evidence == "captured" else ():
+                if field in fields and outer in (place, pooled(place)):
+                    versions[version][1] += fields[field][1]
+    known = set()
+    for text, versions in seen.items():
+        if text.endswith("{}"):
+            of_client = sum(json for json, every in versions.values() if json == every)
+            of_client *= all(json == every for json, every in versions.values())
+        else:
+            of_client = sum(json for json, others in versions.values() if json > others)
+        if of_client >= FEW:
+            known.add(text)
+    return known
 
 
 def _place(

@@ -125,3 +125,33 @@ def test_fields_of_a_result_are_the_client_s_only_if_the_tool_is() -> None:
         places = [place for record in (called, result) for place, _ in walk.objects(record)]
         assert any(place.endswith("toolUseResult@Bash") for place in places) is is_own
         assert any(place.startswith("user") for place in places)
+
+
+def returned(tool: str, text: str) -> dict[str, Any]:
+    return {"type": "returned", "toolName": tool, "content": text}
+
+
+EDITED = '{"success": true, "lines": [{"number": 1}]}'
+
+
+def test_what_a_client_writes_as_json_in_a_text_is_told_when_it_changes() -> None:
+    form = learnt(("1.0", "captured", [*[returned("Edit", EDITED)] * 3, returned("Edit", "No such file.")]))
+    assert told(form, returned("Edit", EDITED), returned("Edit", "Denied.")) == []
+    assert told(form, returned("Edit", EDITED.replace("success", "done"))) == [
+        ("missing_field", "returned.content{Edit}", "success"),
+        ("new_field", "returned.content{Edit}", "done"),
+    ]
+    assert told(form, returned("Edit", EDITED.replace("1", '"1"'))) == [
+        ("changed_type", "returned.content{Edit}.lines[]", "number"),
+    ]
+
+
+def test_a_file_or_an_answer_that_is_json_is_not_the_client_s() -> None:
+    files = [returned("Read", text) for text in ("a", "b", '{"name": "x"}', "c", '{"name": "y"}', '{"name": "z"}', "d")]
+    form = learnt(("1.0", "captured", [*files, *[returned("Edit", EDITED)] * 3]))
+    assert [place for place in form.places if "{" in place] == [
+        "returned.content{Edit}",
+        "returned.content{Edit}.lines[]",
+    ]
+    others = [returned("Read", '{"version": 2}'), returned("Write", '{"success": 1}')]
+    assert told(form, *others) == []

@@ -113,6 +113,12 @@ def pooled(place: str) -> str:
     return f"{before}@{after[end:]}"
 
 
+def text_around(place: str) -> str | None:
+    """The place of the text in which an object stands: `message.content{Edit}.lines[]` → `message.content{Edit}`."""
+    begin, end, _ = place.partition("}")
+    return begin + end if end else None
+
+
 # ── one log, counted ─────────────────────────────────────────────────────────
 
 
@@ -193,7 +199,7 @@ def form_of(known: Known, counted: Counted) -> Form:
         return sum(
             len(fields.keys() & form.places[place].fields.keys())
             for place, fields in counted.fields.items()
-            if place in form.places
+            if place in form.places and "{" not in place
         )
 
     return max(known.forms.values(), key=common)
@@ -320,6 +326,8 @@ def _new(form: Form, counted: Counted) -> Iterator[Difference]:
         if "+" in place:
             continue  # its fields are those of the place before the sign
         known = form.places.get(pooled(place))
+        if known is None and (text := text_around(place)) is not None and pooled(text) not in form.places:
+            continue  # a file or an answer that is JSON, as far as anybody knows
         if known is None:
             outer = place
             while outer not in unknown and (shorter := _outer(outer)) is not None:

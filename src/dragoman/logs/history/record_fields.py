@@ -3,8 +3,9 @@
 Rules: a log is walked as JSON, without the reader of its format, so that a field nobody reads is seen too. The place of
 an object is the path to it, with what it calls itself (`assistant.message.content[tool_use]`); what a tool returned has
 the tool in it (`user.toolUseResult@Bash`), and a record whose message begins with a block is a place of its own as well
-(`user+tool_result`). What models, users and other programs put in (arguments, texts, results of
-MCP servers) is not looked into: names in it are not the client's.
+(`user+tool_result`). A text that is JSON has a place with its tool in braces (`content{Edit}`): whether it is the
+client's is learnt. What models, users and other programs put in (arguments, files, results of MCP servers) is not
+looked into: names in it are not the client's.
 """
 
 from __future__ import annotations
@@ -45,12 +46,20 @@ _OF_A_RESULT: Final = re.compile(
     r"result(Display|\[\])?$|output(\[\])?$|response$|^details$|telemetry$|^state$", re.IGNORECASE
 )
 """Fields whose objects differ from tool to tool."""
+_OF_OTHERS: Final = re.compile(
+    r"delta|partial|signature|(?:original|updated|old|new|file)_?(?:content|file|text|string|source)", re.IGNORECASE
+)
+"""Fields whose texts are a model's, a provider's or a file's (Claude Code has whole notebooks in `original_file`)."""
+_OF_A_SERVER: Final = re.compile(r"mcp", re.IGNORECASE)
+"""Tools of a client whose texts are a server's (`read_mcp_resource` of Codex)."""
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]{0,47}")
 _NAME: Final = re.compile(r"(?:event\.)?[A-Za-z_$][A-Za-z0-9_$-]{0,47}")
 _DATA: Final = re.compile(r"\d{4}|[0-9a-f]{12}|-\d")
 """In a name: a number, a hash or the version of a model, so it is data and no field."""
 _UNSURE: Final = re.compile(r"[^A-Za-z0-9_-]")
 _DEEPEST: Final = 24
+NO_JSON: Final = "~"
+"""At the end of the place of a text that is no JSON, where other texts may be."""
 
 IsOwnTool = Callable[[str], bool]
 TextRecords = Callable[[bytes], Iterable[tuple[dict[str, Any], int, int]] | None]
@@ -85,6 +94,7 @@ class Walk:
     ) -> Iterator[tuple[str, Fields]]:
         fields: dict[str, str] = {}
         inner: list[tuple[str, Any]] = []
+        texts: list[tuple[str, str]] = []
         # A map from names of files or models to objects: a key of it that could be the name of a field is none.
         is_map = any(isinstance(one, dict) and not is_name(name) for name, one in value.items())
         for name, one in value.items():
@@ -98,9 +108,14 @@ class Walk:
                 inner += [(f"{name}[]", item) for item in one if isinstance(item, dict)]
             elif kind == "o":
                 inner.append((name, one))
+            elif kind == "s" and (tool is not None or one[:1] == "{"):
+                texts.append((name, one))
         yield place, fields
         if not deepest:
             return
+        for name, text in texts:
+            if name not in OPAQUE and _OF_OTHERS.search(name) is None:
+                yield from self._text(text, f"{place}.{name}", self._tool_of(value, 0) or tool, deepest)
         for name, one in inner:
             if name.removesuffix("[]") in OPAQUE:
                 continue
@@ -111,6 +126,17 @@ class Walk:
                     continue  # a server's or a user's: its fields are not the client's
                 where = f"{where}@{_UNSURE.sub('_', its)}"
             yield from self._object(one, where + _called_in(one), its, deepest - 1)
+
+    def _text(self, text: str, where: str, tool: str | None, deepest: int) -> Iterator[tuple[str, Fields]]:
+        """The objects of a text that is one in JSON. Of what a tool returned other texts are counted, too."""
+        if tool is not None and (_OF_A_SERVER.search(tool) is not None or not self._is_own(tool)):
+            return
+        given = decoded(text.encode("utf-8", "replace")) if text[:1] == "{" else None
+        if isinstance(given, dict):
+            place = f"{where}{{{_UNSURE.sub('_', tool or _own_tool(given) or '')}}}"
+            yield from self._object(given, place + _called_in(given), None, deepest - 1)
+        elif tool is not None:
+            yield f"{where}{{{_UNSURE.sub('_', tool)}}}{NO_JSON}", {}
 
     def _note_tools(self, value: Any, depth: int) -> None:
         if depth > 6:
