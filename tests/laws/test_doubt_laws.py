@@ -43,7 +43,48 @@ MESSAGES = (
     '{"error": "boom"}',
     "[]",
     "   ",
+    "OK",
+    "Done.",
+    "null",
+    "undefined",
+    "(empty)",
+    "No results.",
+    "Output saved to /tmp/out/result_17.txt",
+    "Wrote 0 bytes (dry run)",
+    "a.py (40 lines)",
+    "https://a.example:443/x: not reachable",
+    "Command moved to background. Task ID: b12",
+    'Traceback (most recent call last):\n  File "x.py", line 3, in <module>\nFileNotFoundError: a.py',
 )
+
+LISTINGS = (
+    "total 8\n-rw-r--r-- 1 root root  12 Jan  1 00:00 a.py\ndrwxr-xr-x 2 root root 4096 Jan  1 00:00 src",
+    ".\n├── a.py\n└── src\n    └── b.py",
+    "- a.py\n- src/",
+    "[FILE] a.py\n[DIR] src",
+    "📄 a.py\n📁 src",
+    "a.py (file)\nsrc (directory)",
+    "F a.py 12\nD src 0",
+    "a.py\t12\nsrc\t4096",
+    "12B a.py\n4.0K src/",
+    "2026-01-01 00:00 a.py\n2026-01-01 00:00 src/",
+    "/home/user/project:\na.py\nsrc",
+    "2 entries:\na.py\nsrc/",
+    "a.py\nsrc/\n\n2 files, 1 directory",
+    "a.py\nsrc/\nNext page: abc123",
+    "a.py, src/, b.py",
+    '["a.py", "src/"]',
+    '[\n  "a.py",\n  "src"\n]',
+    '{"entries": [{"name": "a.py", "is_dir": false}]}',
+    "entries:\n  - a.py\n  - src",
+    "name,type,size\na.py,file,12\nsrc,dir,0",
+    "| Name | Type |\n|---|---|\n| a.py | file |",
+    "a.py\n3:def add\n4-    return",
+    "src/a.py:1:import os\nsrc/a.py:3:def add():",
+    "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y",
+    "```\na.py\nsrc\n```",
+)
+"""Names beside something else, as no reader of bare names takes them apart."""
 
 LINES = ("import os", "", "def add(a, b):", "    return a + b")
 
@@ -61,6 +102,9 @@ NUMBERED: dict[str, Callable[[int, str], str]] = {
     "brackets": lambda number, line: f"[{number}] {line}",
     "spaces": lambda number, line: f"{number:>4}  {line}",
     "hashes": lambda number, line: f"{number}#a1:{line}",
+    "arrows": lambda number, line: f"{number}> {line}",
+    "words": lambda number, line: f"Line {number}: {line}",
+    "colours": lambda number, line: f"\x1b[32m{number}\x1b[0m {line}",
 }
 """Lines with their numbers, as clients have printed them or might."""
 
@@ -73,6 +117,25 @@ ENDS = (
     "Command failed with exit status 3: boom",
     "1\n2\nCommand timed out after 1500ms",
     "The command is running in the background with id 7",
+    "boom\n(exit 3)",
+    "boom\nexit: 3",
+    "boom\nExitCode=3",
+    "boom\nReturned with code 3",
+    "Command exited with non-zero status 3\nboom",
+    "boom\n<exit_code>3</exit_code>",
+    "boom\nProcess terminated by signal SIGKILL",
+    "boom\n[Process exited 3]",
+    "Error: Command failed: exit 3\nboom",
+    '{"stdout":"boom","stderr":"","exitCode":3}',
+    "boom\nmake: *** [all] Error 2",
+    "boom\nExit status 3",
+    "boom\nreturncode: 3",
+    "Still running after 30s (pid 17)",
+    "Timeout of 30s exceeded",
+    "Command was cancelled by the user",
+    "Command blocked by policy",
+    "Waiting for approval",
+    "Permission denied: bash(ls)",
 )
 
 CLAIMING = (
@@ -158,6 +221,31 @@ def test_a_message_is_no_list_of_names(name: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("name", FROZEN)
+@pytest.mark.parametrize("listing", LISTINGS)
+def test_names_beside_something_else_are_not_taken_for_the_names(name: str, listing: str) -> None:
+    lines = set(listing.split("\n")) - {"a.py", "src", "src/"}
+    for call in calls_of(name):
+        for outcome in DIALECTS[name].read_result(call, NativeResult("1", listing)).outcomes:
+            match outcome:
+                case out.DirectoryOutcome():
+                    assert not lines & {entry.path for entry in outcome.entries}, call.native
+                case out.PathsOutcome():
+                    assert not lines & set(outcome.paths), call.native
+                case out.MatchesOutcome(mode="files"):
+                    assert not lines & {match.path for match in outcome.matches}, call.native
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_what_was_not_looked_for_was_not_found(name: str) -> None:
+    """What a search for `*.py` finds ends in `.py`, in whatever language the client speaks."""
+    for call in calls_of(name):
+        if any(isinstance(one, op.FindFiles) and one.pattern.endswith("*.py") for one in call.operations):
+            for text in ("Fichier introuvable", "ファイルが見つかりません", "a.rs\nb.rs"):
+                (outcome, *_) = DIALECTS[name].read_result(call, NativeResult("1", text)).outcomes
+                assert not isinstance(outcome, out.PathsOutcome), call.native
+
+
+@pytest.mark.parametrize("name", FROZEN)
 @examples(30)
 @given(text=st.lists(TEXT, max_size=4).map("\n".join))
 def test_a_random_text_is_not_read_as_more_than_it_says(name: str, text: str) -> None:
@@ -215,6 +303,14 @@ def test_a_command_has_not_ended_well_when_its_text_says_otherwise(name: str, te
         "[Unsupported file: {path}]",
         "The file is too large (12 MB). Use offset and limit.",
         "<system-reminder>Something else.</system-reminder>",
+        "EACCES: permission denied, open '{path}'",
+        "Unchanged since last read.",
+        "Queued: the result will be sent when ready",
+        "(no output)",
+        "Here is the file `{path}`:\n\nx = 1\n",
+        '<file path="{path}">\nx = 1\n</file>',
+        "[Lines 1-3 of 40]\nx = 1\n",
+        '{{"matches": [{{"path": "{path}", "line": 3}}]}}',
     ],
 )
 def test_a_message_about_a_file_is_not_what_it_holds(name: str, message: str) -> None:
@@ -223,6 +319,14 @@ def test_a_message_about_a_file_is_not_what_it_holds(name: str, message: str) ->
         text = message.format(path=paths[0] if paths else "a.py")
         for outcome in DIALECTS[name].read_result(call, NativeResult("1", text)).outcomes:
             assert not isinstance(outcome, out.FileOutcome) or not outcome.text, call.native
+
+
+@pytest.mark.parametrize("name", FROZEN)
+@pytest.mark.parametrize("text", ["   1→x = 1", "   5→x = 1\n   6→\n  40→y = 2"])
+def test_one_numbered_line_and_lines_with_others_left_out_are_no_content(name: str, text: str) -> None:
+    for call in calls_of(name):
+        for outcome in DIALECTS[name].read_result(call, NativeResult("1", text)).outcomes:
+            assert not isinstance(outcome, out.FileOutcome) or "→" not in outcome.text, call.native
 
 
 def test_a_file_of_numbered_lines_is_one_where_the_client_numbers_them_itself() -> None:

@@ -640,7 +640,7 @@ class Dialect:
         try:
             result = self._read_result(call, native, reader)
             for outcome in result.outcomes:
-                if type(outcome) in DOUBTED and (instead := doubted(outcome, native)) is not outcome:
+                if type(outcome) in DOUBTED and (instead := doubted(outcome, native, call.operations)) is not outcome:
                     return Result(native.call_id, (instead,) * len(result.outcomes), native=native)
             return result
         except (ValueError, OverflowError) as error:
