@@ -119,7 +119,7 @@ def test_a_text_with_a_stop_reason_and_usage_is_a_reply() -> None:
 
 
 def test_zero_is_a_count_and_what_is_none_is_kept_as_it_came() -> None:
-    odd = {"output_tokens": -1, "cache_read_input_tokens": True, "cache_creation_input_tokens": 2.0}
+    odd = {"output_tokens": -1, "cache_read_input_tokens": True, "cache_creation_input_tokens": 2.5}
     usage = {
         "input_tokens": 0,
         "output_tokens_details": {"thinking_tokens": 0},
@@ -128,6 +128,8 @@ def test_zero_is_a_count_and_what_is_none_is_kept_as_it_came() -> None:
     }
     counted = Usage(0, reasoning_tokens=0, requests={"web_search": 0}, metadata={NAME: odd})
     assert API.decode(body(usage=usage)).usage == counted
+    whole = {"input_tokens": 3.0, "output_tokens": 2, "cache_read_input_tokens": None}
+    assert API.decode(body(usage=whole)).usage == Usage(3, output_tokens=2)  # JSON has one kind of number
 
 
 @pytest.mark.parametrize("key", ["id", "model", "stop_reason"])

@@ -425,6 +425,14 @@ def test_runs_in_one_file_are_told_apart_and_their_tokens_counted_once(tmp_path:
     assert [event.usage.total for event in told if isinstance(event, TokensUsed)] == [20, 10]
 
 
+def test_what_earlier_runs_used_that_were_printed_to_files_beside_is_not_counted_again(tmp_path: Path) -> None:
+    """`codex exec resume` goes on counting (0.166)."""
+    used = [{"type": "turn.completed", "usage": {"input_tokens": count, "output_tokens": count}} for count in (10, 15)]
+    first = printed(tmp_path, THREAD, used[0], name="stream0.jsonl")
+    second = printed(tmp_path, THREAD, used[1], name="stream1.jsonl")
+    assert [event.usage.total for event in (*first, *second) if isinstance(event, TokensUsed)] == [20, 10]
+
+
 def test_a_command_that_was_declined_or_still_runs_is_no_command_that_ended(tmp_path: Path) -> None:
     command = {"command": "rm -rf x", "aggregated_output": "", "exit_code": None}
     told = printed(

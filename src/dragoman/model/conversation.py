@@ -123,7 +123,8 @@ class Usage(Value, frozen=True, gc=False):
     requests: dict[str, int] = {}
     metadata: Metadata = {}
     doubtful: tuple[str, ...] = ()
-    """Which of these counts are likely too low, because the client logged them before the reply was complete."""
+    """Which of these counts are likely too low, because the client logged them before the reply was complete, or are
+    not known, because what it logged was below 0."""
 
     @property
     def total(self) -> int | None:

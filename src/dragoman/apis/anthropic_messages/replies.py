@@ -14,6 +14,7 @@ from dragoman.apis.base.api import as_json, retry_after, retryable
 from dragoman.errors import EngineError
 from dragoman.model import conversation as conv
 from dragoman.model.calls import ExecutedBy
+from dragoman.model.json_values import as_integer
 
 from .blocks import read_blocks
 from .families import NAME
@@ -106,7 +107,7 @@ def finish(raw: Any, *, calls: bool) -> conv.FinishReason:
 # ── usage ────────────────────────────────────────────────────────────────────
 
 _COUNTED_APART = frozenset({"output_tokens_details", "server_tool_use"})
-_COUNTS = frozenset({"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"})
+_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 
 
 def read_usage(usage: Any) -> conv.Usage:
@@ -119,6 +120,10 @@ def read_usage(usage: Any) -> conv.Usage:
     kept, told = rest.pop("cache_creation_input_tokens", None), rest.pop("output_tokens", None)
     are_whole = type(fresh) is int and type(cached) is int and type(kept) is int and type(told) is int
     if not (are_whole and fresh >= 0 and cached >= 0 and kept >= 0 and told >= 0):
+        if float in map(type, (fresh, cached, kept, told)):  # 12 may be written as 12.0
+            fresh, cached, kept, told = map(as_integer, (fresh, cached, kept, told))
+            named = zip(_COUNTS, (fresh, cached, kept, told), strict=True)
+            usage = {**usage, **{name: count for name, count in named if count is not None}}
         fresh, cached, kept, told = [one if _is_count(one) else None for one in (fresh, cached, kept, told)]
         rest = {key: value for key, value in usage.items() if not (key in _COUNTS and _is_count(value))}
     if None in rest.values():

@@ -24,6 +24,7 @@ from dragoman.model import (
     Outcome,
     Result,
     TextOutcome,
+    Usage,
     events as ev,
     operations as op,
 )
@@ -313,6 +314,8 @@ def _maker(kind: type[ev.Event], facts: tuple[str, ...], key: str) -> Callable[[
         **{name: f"place.{name}" for name in common},
         **{name: name for name in facts},
     }
+    if kind is ev.TokensUsed:
+        said["usage"] = "possible(usage)"
     # In the order of the fields, in which they are found at once; what is no field is refused by the kind itself.
     told = [f"{name}={said.pop(name)}" for name in kind.__struct_fields__ if name in said]
     told += [f"{name}={value}" for name, value in said.items()]
@@ -328,8 +331,18 @@ def _maker(kind: type[ev.Event], facts: tuple[str, ...], key: str) -> Callable[[
         f"        return kind({', '.join(told)})",
         "    return make",
     )
-    of_file: Callable[[str, str], Callable[..., Any]] = function("of_file", lines, {"kind": kind})
+    of_file: Callable[[str, str], Callable[..., Any]] = function("of_file", lines, {"kind": kind, "possible": possible})
     return of_file
+
+
+def possible(usage: Usage) -> Usage:
+    """Tokens without counts that cannot be, as nobody uses fewer than none. They are marked as doubtful."""
+    said = (usage.input_tokens, usage.cached_read_tokens, usage.cached_write_tokens, usage.output_tokens)
+    if not any(count is not None and count < 0 for count in (*said, usage.reasoning_tokens, usage.tool_tokens)):
+        return usage
+    counts = {name: getattr(usage, name) for name in usage.__struct_fields__ if name.endswith("_tokens")}
+    none: dict[str, Any] = {name: None for name, count in counts.items() if count is not None and count < 0}
+    return msgspec.structs.replace(usage, **none, doubtful=tuple(dict.fromkeys((*usage.doubtful, *none))))
 
 
 def moment(text: Any) -> datetime.datetime | None:

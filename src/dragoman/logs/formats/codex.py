@@ -592,8 +592,8 @@ _COUNTERS = (
 def _counts(usage: Any) -> dict[str, int] | None:
     if not isinstance(usage, dict):
         return None
-    counts = {key: usage.get(key, 0) for key in _COUNTERS}
-    return counts if all(as_integer(count) is not None for count in counts.values()) else None
+    counts = {key: count for key in _COUNTERS if (count := as_integer(usage.get(key, 0))) is not None}
+    return counts if len(counts) == len(_COUNTERS) else None
 
 
 def _numbered(call: NativeCall, place: Place) -> NativeCall:

@@ -228,6 +228,9 @@ class _Checker:
         if readings.replies >= 3 and readings.counted < known.tokens * readings.replies / 2:
             seen = f"{readings.counted} of {readings.replies} replies have tokens"
             self._put(client, versions, "without_tokens", "replies", None, None, seen, 1, None)
+        elif 2 * observed.uncounted > observed.used:
+            seen = f"{observed.uncounted} of {observed.used} times counts are no number, or below 0"
+            self._put(client, versions, "without_tokens", "replies", None, None, seen, 1, None)
         if readings.counted >= 3 and readings.empty > (known.empty + 0.3) * readings.counted:
             seen = f"{readings.empty} of {readings.counted} replies with tokens neither say nor call anything"
             self._put(client, versions, "without_calls", "replies", None, None, seen, 1, None)

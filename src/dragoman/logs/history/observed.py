@@ -38,6 +38,8 @@ class Observed:
         self._replies: set[ev.Source] = set()
         self._counted: set[ev.Source] = set()
         self.calls = self.results = 0
+        self.used = self.uncounted = 0
+        """How many times tokens were told, and how many times a count, or each, was no number that can be."""
         self.as_text: dict[str, ev.ToolReturned] = {}
         """Tool → its first result that is but a text."""
 
@@ -53,7 +55,10 @@ class Observed:
         elif isinstance(event, ev.ToolReturned):
             self._returned(event)
         elif isinstance(event, ev.TokensUsed) and source is not None:
-            if event.usage.total:
+            usage = event.usage
+            self.used += 1
+            self.uncounted += usage.total is None or any(getattr(usage, name) is None for name in usage.doubtful)
+            if usage.total:
                 self._counted.add(source)
         elif isinstance(event, _SAID) and source is not None:
             self._replies.add(source)

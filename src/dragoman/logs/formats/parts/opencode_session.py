@@ -300,8 +300,8 @@ def _usage(tokens: Mapping[str, Any]) -> Usage:
     """Tokens as they are counted here. The total tells whether thoughts are part of the answer or beside it; where
     there is none they are part of it, unless they are more."""
     cache = as_object(tokens.get("cache"))
-    given, answer, thoughts, total = (_count(tokens.get(key)) for key in ("input", "output", "reasoning", "total"))
-    read, written = _count(cache.get("read")), _count(cache.get("write"))
+    given, answer, thoughts, total = (as_integer(tokens.get(key)) for key in ("input", "output", "reasoning", "total"))
+    read, written = as_integer(cache.get("read")), as_integer(cache.get("write"))
     rest = (given or 0) + (answer or 0) + (read or 0) + (written or 0)
     beside = (thoughts or 0) > (answer or 0) if total is None else total != rest
     return Usage(
@@ -316,7 +316,3 @@ def _usage(tokens: Mapping[str, Any]) -> Usage:
 def created(value: Mapping[str, Any]) -> float:
     created = as_object(value.get("time")).get("created")
     return created if isinstance(created, int | float) and not isinstance(created, bool) else 0
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
