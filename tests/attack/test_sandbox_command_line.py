@@ -29,6 +29,8 @@ SECRETS = (
     *(".npmrc", ".pypirc", ".cargo/credentials.toml", ".config/gh/hosts.yml", ".git-credentials", ".mozilla/key4.db"),
     *(".config/google-chrome/Default/Cookies", ".config/BraveSoftware/x", ".local/share/keyrings/login.keyring"),
     *(".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json", ".config/dragoman/config.toml"),
+    *(".local/share/dragoman/kept.sqlite", ".local/share/opencode/storage/x", ".factory/auth.json", ".bash_history"),
+    *(".m2/settings.xml", ".gradle/gradle.properties", ".config/Code/User/globalStorage/state.vscdb"),
 )
 
 

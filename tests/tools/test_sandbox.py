@@ -12,8 +12,10 @@ import pytest
 
 from dragoman.config import Sandbox
 from dragoman.errors import ConfigError, ToolError
+from dragoman.logs.base.format import Places
 from dragoman.model.operations import ReadOutput, RunCommand
 from dragoman.model.outcomes import CommandOutcome
+from dragoman.registry import FORMATS
 from dragoman.tools.processes.landlock import landlock_version
 from dragoman.tools.sandbox.bubblewrap import bubblewrap
 from dragoman.tools.sandbox.layout import Layout, layout_of
@@ -21,6 +23,7 @@ from dragoman.tools.sandbox.mechanism import Mechanism
 from dragoman.tools.sandbox.sandbox import Mode, choose, described
 from dragoman.tools.sandbox.seatbelt import profile
 from dragoman.tools.shell import Shell
+from dragoman.tools.workspace.hidden_paths import is_within
 from tests.tools.sandboxes import pretended_bubblewrap
 from tests.tools.shells import PATIENCE, Bench, nothing_left
 
@@ -276,6 +279,22 @@ def test_secrets_in_the_home_folder_are_hidden_where_they_are(
     assert set(machine.layout().hidden) == expected
 
 
+@pytest.mark.parametrize("client", [name for name in FORMATS if name != "dragoman"])
+def test_every_folder_that_a_client_keeps_sessions_in_is_hidden(machine: Machine, client: str) -> None:
+    """Keys are pasted into conversations, and many clients keep their own keys beside them."""
+    homes = FORMATS[client].homes(Places(machine.home))
+    for home in homes:
+        home.mkdir(parents=True, exist_ok=True)
+    hidden = machine.layout().hidden
+    assert [str(home) for home in homes if not any(is_within(str(home), folder) for folder in hidden)] == []
+
+
+def test_our_own_conversations_are_hidden_until_the_user_opens_them(machine: Machine) -> None:
+    data = machine.make(".dragoman-own/data")
+    assert machine.layout().hidden == (data,)
+    assert machine.layout(Sandbox(readable=("~/.dragoman-own/data",))).hidden == ()
+
+
 def test_what_the_user_opens_is_open_and_what_anybody_closes_is_closed(machine: Machine) -> None:
     ssh, known, aws = machine.make(".ssh"), machine.make(".ssh/known_hosts", ""), machine.make(".aws")
     cache, notes, env = machine.make(".cache/pip"), machine.make("notes"), machine.make("work/.env", "")
@@ -409,7 +428,7 @@ def test_where_the_home_folder_is_the_workspace_our_own_folders_are_made_and_clo
     assert found == Layout(
         writable=(str(machine.home),),
         temporary="/private",
-        hidden=(secret, str(own / "config")),
+        hidden=(secret, str(own / "config"), str(own / "data")),
         read_only=(str(own / "data"), str(own / "cache")),
         pinned=(str(machine.home / ".config"), str(own)),
     )

@@ -64,7 +64,7 @@ def configured_sandbox(configuration: Configuration, *, askable: bool) -> Sandbo
     config, data, cache = configuration.config_dir, configuration.data_dir, configuration.cache_dir
     return msgspec.structs.replace(
         stated,
-        hidden=(*stated.hidden, *(str(folder) for folder in (config,) if folder not in usual)),
+        hidden=(*stated.hidden, *(str(folder) for folder in (config, data) if folder not in usual)),
         read_only=(*stated.read_only, *(str(folder) for folder in (data, cache) if folder not in usual)),
         unsandboxed="deny" if stated.unsandboxed == "ask" and not askable else stated.unsandboxed,
     )

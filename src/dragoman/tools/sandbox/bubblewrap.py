@@ -58,7 +58,8 @@ def bubblewrap(
     mounts |= {path: ["--ro-bind", path, path] for path in layout.shown}
     mounts |= {path: ["--bind", path, path] for path in layout.writable}
     mounts |= {path: held("--bind-fd", path) for path in layout.pinned}
-    mounts |= {path: held("--ro-bind-fd", path) for path in layout.read_only}
+    # What is hidden cannot be changed either, and would be shown by this.
+    mounts |= {path: held("--ro-bind-fd", path) for path in layout.read_only if path not in layout.hidden}
     words = [program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     words += ["--cap-drop", "ALL"]
     for capability in _ROOT_KEEPS if os.geteuid() == 0 else ():

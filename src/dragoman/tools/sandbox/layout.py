@@ -47,8 +47,8 @@ def layout_of(options: Sandbox, root: str, temporary: str, repositories: Iterabl
     opened, readable = _named(options.writable, root), _named(options.readable, root)
     outside = [path for path in opened if not is_within(path, root) and os.path.exists(path)]
     writable = tuple(dict.fromkeys((root, *outside)))
-    config, *storage = (os.path.realpath(folder) for folder in own_folders())
-    for folder in (config, *storage):
+    config, data, cache = (os.path.realpath(folder) for folder in own_folders())
+    for folder in (config, data, cache):
         if _inside(folder, writable):  # a missing one could be made by a command, with any trust records in it
             os.makedirs(folder, mode=0o700, exist_ok=True)
     # The workspace is writable anyway: who names a part of it means all in it, whatever else holds there.
@@ -57,11 +57,12 @@ def layout_of(options: Sandbox, root: str, temporary: str, repositories: Iterabl
     def is_lifted(path: str) -> bool:
         return path in opened or _inside(path, lifted)
 
-    secrets = [path for path in (*secret_paths(os.environ), config) if not _inside(path, readable)]
+    # Among the data are conversations, in which keys were pasted, and copies of those of other programs.
+    secrets = [path for path in (*secret_paths(os.environ), config, data) if not _inside(path, readable)]
     secrets = [path for path in secrets if not is_lifted(path)]
     hidden = _outermost([*secrets, *_named(options.hidden, root)])
     git = [one for dot_git in repositories for one in controls(dot_git)]
-    steering = [os.path.realpath(os.path.join(root, name)) for name in PROJECT_FILES] + storage
+    steering = [os.path.realpath(os.path.join(root, name)) for name in PROJECT_FILES] + [data, cache]
     steering += [path for one in git for path in one.read_only]
     closed = [path for path in steering if not is_lifted(path)] + _named(options.read_only, root)
     read_only = [path for path in dict.fromkeys(closed) if _inside(path, writable) and _is_there(path)]

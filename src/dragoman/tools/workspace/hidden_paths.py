@@ -11,25 +11,41 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
+_EDITORS: Final = (
+    *(f".config/{name}" for name in ("Code*", "VSCodium", "Cursor", "Windsurf")),
+    *(f".{name}/data" for name in ("vscode-server*", "vscode-remote", "cursor-server", "windsurf-server")),
+    *(f"Library/Application Support/{name}" for name in ("Code*", "VSCodium", "Cursor", "Windsurf")),
+)
+
 IN_HOME: Final = (
     # Keys and password stores.
     *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", ".config/op"),
-    *(".config/keepassxc", ".config/Bitwarden*", ".vault-token", ".Xauthority", ".ICEauthority"),
+    *(".config/keepassxc", ".config/Bitwarden*", ".vault-token", ".Xauthority", ".ICEauthority", ".config/sops"),
+    *(".bitcoin", ".ethereum", ".electrum", ".config/solana"),
+    # What was typed, keys among it.
+    *(".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".local/share/fish"),
     # Clouds and clusters.
     *(".aws", ".config/gcloud", ".azure", ".kube", ".oci", ".config/doctl", ".config/hcloud", ".fly", ".terraform.d"),
     *(".terraformrc", ".s3cfg", ".boto", ".config/rclone", ".databrickscfg", ".config/openstack", ".netlify"),
-    *(".wrangler", ".config/.wrangler", ".local/share/com.vercel.cli", ".config/heroku"),
+    *(".wrangler", ".config/.wrangler", ".local/share/com.vercel.cli", ".config/heroku", ".config/configstore"),
+    *(".config/ngrok", ".ngrok2", ".pulumi", ".supabase", ".config/stripe"),
     # Package registries and container engines, whose sockets lead out of any sandbox.
     *(".docker", ".config/containers", ".colima", ".lima", ".rd", ".netrc", "_netrc", ".npmrc", ".pypirc"),
-    *(".cargo/credentials*", ".gem/credentials", ".m2/settings-security.xml", ".config/composer/auth.json"),
-    *(".composer/auth.json", ".config/helm/registry"),
+    *(".cargo/credentials*", ".gem/credentials", ".m2/settings*.xml", ".config/composer/auth.json"),
+    *(".composer/auth.json", ".config/helm/registry", ".gradle/gradle.properties", ".yarnrc.yml", ".bunfig.toml"),
+    *(".config/pip", ".pip", ".local/share/uv/credentials", ".config/pypoetry/auth.toml", ".nuget/NuGet/NuGet.Config"),
+    *(".config/NuGet", ".sbt/.credentials", ".ivy2/.credentials", ".bundle/config"),
     # Code hosts and databases.
     *(".git-credentials", ".config/git/credentials", ".config/gh", ".config/glab-cli", ".config/hub"),
-    *(".pgpass", ".my.cnf", ".mylogin.cnf"),
+    *(".pgpass", ".my.cnf", ".mylogin.cnf", ".subversion/auth"),
     # Model providers and coding agents: keys, and conversations in which keys were pasted.
     *(".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".config/github-copilot", ".cline"),
-    *(".continue", ".cursor", ".pi", ".local/share/opencode/auth.json", ".cache/huggingface/token"),
+    *(".continue", ".cursor", ".pi", ".local/share/opencode", ".config/opencode", ".local/share/kilo"),
+    *(".config/claude", ".factory", ".kimi*", ".vibe", ".openhands", ".config/goose", ".local/share/goose"),
+    *(".local/share/amp", ".config/amp", ".aider*", ".config/io.datasette.llm", ".cache/huggingface/token"),
     *(".cache/huggingface/stored_tokens", ".huggingface", ".kaggle", ".config/anthropic"),
+    # Editors keep keys and the conversations of their agents in these.
+    *(f"{editor}/User/{kind}" for editor in _EDITORS for kind in ("globalStorage", "workspaceStorage", "History")),
     # Browsers and mail.
     *(".mozilla", ".librewolf", ".waterfox", ".thunderbird", ".config/google-chrome*", ".config/chromium"),
     *(".config/BraveSoftware", ".config/microsoft-edge*", ".config/vivaldi*", ".config/opera*", "snap/firefox"),
@@ -41,7 +57,7 @@ IN_HOME: Final = (
     *("Library/Application Support/BraveSoftware", "Library/Application Support/Microsoft Edge*"),
     *("Library/Application Support/Arc", "Library/Application Support/com.apple.TCC"),
 )
-"""Paths below a home folder; the last part may be a glob."""
+"""Paths below a home folder; a part may be a glob."""
 
 BY_VARIABLE: Final = (
     *("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG"),
