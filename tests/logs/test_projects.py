@@ -107,3 +107,52 @@ def test_sessions_are_asked_for_by_any_folder_of_their_project_or_its_name(repos
     assert [row.session for row in query.sessions(Filter(project="lamp-fix"))] == ["s-2"]
     assert [row.session for row in query.sessions(Filter(project="elsewhere"))] == ["s-4"]
     assert query.sessions(Filter(project="nowhere")) == []
+
+
+@pytest.mark.parametrize(
+    "said, common",
+    [
+        (b"gitdir: %b", b"\xff\xfe/.git"),
+        (b"gitdir: %b", b"a\0b"),
+        (b"gitdir: %b", None),
+        (b"gitdir: \xff\xfe/worktrees/x", b""),
+        (b"gitdir: a\0b", b""),
+        (b"\0" * 1_000_000, b""),
+    ],
+    ids=["no UTF-8 in commondir", "NUL in commondir", "an endless commondir", "no UTF-8", "NUL", "too long"],
+)
+def test_a_folder_that_is_no_worktree_costs_no_session(tmp_path: Path, said: bytes, common: bytes | None) -> None:
+    folder, inner = tmp_path / "folder", tmp_path / "inner"
+    folder.mkdir()
+    inner.mkdir()
+    (folder / ".git").write_bytes(said.replace(b"%b", bytes(inner)))
+    with (inner / "commondir").open("wb") as file:
+        file.truncate(1 << 40) if common is None else file.write(common)
+    home = logs(tmp_path, folder, tmp_path)
+    with Index(tmp_path / "index.db") as index:
+        rows = Query(index, paths=[home]).sessions()
+    assert sorted(row.cwd or "" for row in rows) == sorted([str(folder), str(tmp_path)])
+    assert all(row.repository for row in rows)
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "/" + "x" * 5_000,
+        "/tmp/" + "a/" * 3_000,
+        "/a\\u0000b",
+        "/dev/null/x",
+        "~",
+        "C:\\\\work",
+        ".",
+        "a/.claude/worktrees/b",
+    ],
+)
+def test_a_folder_that_cannot_be_is_a_project_all_the_same(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.chdir(repository)  # no relative path leads here
+    home = logs(tmp_path, tmp_path)
+    (home / "odd.jsonl").write_bytes(CLAUDE.replace(b'"s-1"', b'"odd"').replace(b'"/p"', b'"%b"' % folder.encode()))
+    projects = Query(paths=[home]).projects()
+    assert sorted(project.exists for project in projects) == [False, True]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from dragoman.config.files import read_ordinary_file
 from dragoman.logs.base.listing import files_in
 
 from .rows import SessionRow
@@ -48,7 +49,7 @@ def projects_of(rows: Iterable[SessionRow]) -> list[Project]:
             continue
         project = found.get(row.repository)
         if project is None:
-            exists = Path(row.repository).is_dir()
+            exists = _is_there(row.repository)
             name = re.split(r"[/\\]", row.repository.rstrip("/\\"))[-1] or row.repository
             project = found[row.repository] = Project(repository=row.repository, name=name, exists=exists)
         _count(project, row)
@@ -74,7 +75,7 @@ def repositories_of(folders: Iterable[str], remembered: Mapping[str, str] | None
     there: dict[str, str] = {}
     gone: list[str] = []
     for folder in folders:
-        if os.path.isdir(folder):
+        if _is_there(folder):
             there[folder] = repository_of(folder)
         else:
             gone.append(folder)
@@ -89,9 +90,16 @@ def repositories_of(folders: Iterable[str], remembered: Mapping[str, str] | None
 def repository_of(folder: str) -> str:
     """The folder of the repository that a folder is in; the folder itself where it is in none."""
     named = _NAMED.match(folder)
-    if named is not None and not os.path.isdir(folder):
+    if named is not None and not _is_there(folder):
         return repository_of(named["root"])
+    if not os.path.isabs(folder):  # a folder of another system, as `C:\\work`: nothing here is above it
+        return folder
     return next((root for place in _upwards(folder) if (root := _root(Path(place))) is not None), folder)
+
+
+def _is_there(folder: str) -> bool:
+    """Whether a folder that a log names is on this machine. `Path.is_dir` would fail for a name that is too long."""
+    return os.path.isabs(folder) and os.path.isdir(folder)
 
 
 def _upwards(folder: str) -> list[str]:
@@ -104,8 +112,8 @@ def _worktrees(repository: str) -> list[str]:
     found = []
     for listed in files_in(Path(repository, ".git", "worktrees"), "*/gitdir"):
         try:
-            found.append(str(Path(listed.read_text(encoding="utf-8", errors="surrogateescape").strip()).parent))
-        except OSError:
+            found.append(str(Path(_line_in(listed)).parent))
+        except (OSError, ValueError):
             continue
     return found
 
@@ -117,18 +125,27 @@ def _root(place: Path) -> str | None:
             return str(place) if (git / "HEAD").is_file() else None
         if not git.is_file():
             return None
-        said = re.match(r"gitdir:\s*(.+)", git.read_text(encoding="utf-8", errors="surrogateescape"))
+        said = re.match(r"gitdir:\s*(.+)", _line_in(git))
         if said is None:
             return None
         inner = place / said[1].strip()
         common = inner / "commondir"
         if common.is_file():
             # Without following links: the name people know a folder by stays.
-            shared = Path(os.path.normpath(inner / common.read_text(encoding="utf-8").strip()))
+            shared = Path(os.path.normpath(inner / _line_in(common)))
         elif inner.parent.name == "worktrees":
             shared = Path(os.path.normpath(inner.parent.parent))  # the repository is gone; its name still tells
         else:
             return str(place)  # a submodule is a project of its own
-    except OSError:
+    except (OSError, ValueError):
         return None
     return str(shared.parent) if shared.name == ".git" else str(shared)
+
+
+_LONGEST_LINE = 65_536
+"""Bytes of a file in which Git keeps one path. Others may have made it: it can be of any size and hold anything."""
+
+
+def _line_in(file: Path) -> str:
+    """The path in a file of Git's. `ValueError` where it is none, or none that a log and the index could hold."""
+    return read_ordinary_file(file, _LONGEST_LINE).decode().strip()
