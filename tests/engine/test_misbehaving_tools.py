@@ -19,6 +19,7 @@ import pytest
 
 from dragoman import Orchestrator, Toolset, tool
 from dragoman.engine import ScriptedEngine
+from dragoman.errors import ToolError
 from dragoman.logs import Recorder, read_events
 from dragoman.model import CallPart, Failure, FinishReason, JsonOutcome, NativeCall, Reply, TextOutcome, ToolReturned
 from dragoman.tools.running.operation_runner import LARGEST_RESULT
@@ -33,6 +34,36 @@ class Speechless(Exception):
 
     def __str__(self) -> str:
         raise ValueError("no words")
+
+
+class Leaving(Exception):
+    """An exception that ends the program when it is asked what it is."""
+
+    def __str__(self) -> str:
+        raise SystemExit(4)
+
+
+class Nameless(Exception, metaclass=type("Names", (type,), {"__name__": property(lambda _: sys.exit(5))})):
+    """An exception whose class has no name to show."""
+
+
+class Unmade(ToolError):
+    """An error of a tool without what every such error has."""
+
+    def __init__(self) -> None:
+        pass
+
+
+class Acting(str):
+    """A text whose methods do something else."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+    def encode(self, encoding: str = "", errors: str = "") -> bytes:
+        raise SystemExit(6)
 
 
 def recursing() -> None:
@@ -90,6 +121,7 @@ ERRORS = [
     (MemoryError("full"), "MemoryError: full", "MemoryError"),
     (Speechless(), "Speechless: (its message cannot be shown: ValueError)", "Speechless"),
     (GeneratorExit("over"), "GeneratorExit: over", "GeneratorExit"),
+    (Leaving(), "Leaving: (its message cannot be shown: SystemExit)", "Leaving"),
 ]
 
 
@@ -102,6 +134,25 @@ async def test_whatever_a_tool_raises_is_a_failure_and_the_run_goes_on(
     if isinstance(error, GeneratorExit):
         message, name = "RuntimeError: the function raised GeneratorExit", "RuntimeError"
     assert in_thread == Failure("failed", message, {"exception": name})
+
+
+@pytest.mark.parametrize("error", [Nameless(), Unmade()], ids=["no name", "no message"])
+async def test_an_error_that_cannot_be_shown_at_all_is_a_failure(error: Exception) -> None:
+    assert await outcome_of(raising_async(error)) == Failure("failed", "it failed with an error that cannot be shown")
+
+
+async def test_details_that_are_no_data_are_dropped_with_the_reason(tmp_path: Path) -> None:
+    reason = "o: `object` cannot be said in JSON (it has no JSON form)"
+    with Recorder(tmp_path / "record.jsonl") as record:
+        outcome = await outcome_of(raising(ToolError("no", details={"o": object()})), emit=record)
+        data = await outcome_of(giving(lambda: JsonOutcome(object())), emit=record)
+    assert outcome == Failure("failed", "no", {"dropped": reason})
+    assert data.message == "TypeError: the result: `object` cannot be said in JSON (it has no JSON form)"
+
+
+async def test_a_text_with_methods_of_its_own_is_its_text() -> None:
+    outcome = await outcome_of(giving(lambda: Acting("hello")))
+    assert (outcome, type(outcome.text)) == (TextOutcome("hello"), str)
 
 
 async def test_an_interrupt_in_a_thread_is_none_of_the_user() -> None:

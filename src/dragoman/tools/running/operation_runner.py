@@ -130,23 +130,23 @@ async def outcome_of(run: Callable[[], Awaitable[Any]]) -> out.Outcome:
     except KeyboardInterrupt as error:
         if _is_ctrl_c(error):
             raise
-        return _failure_of(error)
-    except ToolError as error:
-        kind = error.kind if error.kind in get_args(out.FailureKind) else "failed"
-        return out.Failure(kind, _cut(error.message), error.details)  # type: ignore[arg-type]
-    except TimeoutError as error:
-        return out.Failure("timed_out", _message_of(error) or "it took too long")
-    except DragomanError as error:
-        return out.Failure("failed", _message_of(error))
-    except SystemExit as error:
-        message = f"it tried to end the program with {_message_of(error) or None}"
-        return out.Failure("failed", message, {"exception": "SystemExit"})
+        return _told(error)
     except GeneratorExit as error:
         if not _is_running(here):
             raise  # nobody waits for this task any more: it is being thrown away
-        return _failure_of(error)
+        return _told(error)
     except BaseException as error:  # noqa: BLE001 - a tool may raise anything, and the model must hear of it
+        return _told(error)
+
+
+def _told(error: BaseException) -> out.Failure:
+    """The failure an exception means. What it says of itself is code of the tool, which may fail in its turn."""
+    try:
         return _failure_of(error)
+    except BaseException as trouble:
+        if isinstance(trouble, KeyboardInterrupt) and _is_ctrl_c(trouble):
+            raise
+        return out.Failure("failed", "it failed with an error that cannot be shown")
 
 
 def _is_ctrl_c(error: KeyboardInterrupt) -> bool:
@@ -181,14 +181,36 @@ def _is_running(task: Task[Any] | None) -> bool:
 
 
 def _failure_of(error: BaseException) -> out.Failure:
+    if isinstance(error, ToolError):
+        kind = error.kind if error.kind in get_args(out.FailureKind) else "failed"
+        return out.Failure(kind, _message_of(error), _plain(error.details))  # type: ignore[arg-type]
+    if isinstance(error, TimeoutError):
+        return out.Failure("timed_out", _message_of(error) or "it took too long")
+    if isinstance(error, DragomanError):
+        return out.Failure("failed", _message_of(error))
+    if isinstance(error, SystemExit):
+        message = f"it tried to end the program with {_message_of(error) or None}"
+        return out.Failure("failed", message, {"exception": "SystemExit"})
     name = type(error).__name__
     return out.Failure("failed", f"{name}: {_message_of(error)}", {"exception": name})
+
+
+def _plain(details: dict[str, Any]) -> dict[str, Any]:
+    """The details of a failure as JSON, or why they are none: the record of a run could not hold them."""
+    from dragoman.schema import to_json
+
+    try:
+        return dict(to_json(details, most=LARGEST_RESULT))
+    except (TypeError, ValueError) as error:
+        return {"dropped": str(error)}
 
 
 def _message_of(error: BaseException) -> str:
     try:
         return _cut(str(error))
-    except Exception as trouble:  # noqa: BLE001 - its own code makes the message
+    except BaseException as trouble:
+        if isinstance(trouble, KeyboardInterrupt) and _is_ctrl_c(trouble):
+            raise
         return f"(its message cannot be shown: {type(trouble).__name__})"
 
 
@@ -205,15 +227,18 @@ def as_outcome(value: Any) -> out.Outcome:
     """
     if isinstance(value, out.TextOutcome) and len(value.text) > LARGEST_RESULT:
         value = value.text
-    if isinstance(value, out.Outcome):
+    if isinstance(value, out.JsonOutcome):
+        value = value.value
+    elif isinstance(value, out.Outcome):
         return value
-    if isinstance(value, str):
+    elif isinstance(value, str):
         from dragoman.tools.processes.output import cut_middle
 
-        return out.TextOutcome(cut_middle(value, LARGEST_RESULT)[0])
-    if value is None:
+        # The text alone: the methods of a class of its own are the tool's code, which is over.
+        return out.TextOutcome(cut_middle(str.__str__(value), LARGEST_RESULT)[0])
+    elif value is None:
         return out.DoneOutcome()
-    if isinstance(value, out.Media):
+    elif isinstance(value, out.Media):
         return out.ImageOutcome(value) if value.media_type.startswith("image/") else out.ContentOutcome((value,))
     from dragoman.schema import TooLarge, to_json
 
