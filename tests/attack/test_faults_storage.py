@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -55,6 +56,9 @@ def test_on_a_full_disk_files_stay_whole_and_reading_still_works(tmp_path: Path)
     with small_disk(tmp_path / "disk") as disk:
         machine = Machine(disk)
         (machine.here / "dragoman.toml").write_text("retries = 1\n")
+        (machine.here / "tools.json").write_text(
+            '[{"name": "x", "description": "x", "input_schema": {"type": "object"}}]'
+        )
         before = machine.files()
         fill(disk)
         with machine.provider([READ, EDIT, DONE]) as server:
@@ -69,6 +73,22 @@ def test_on_a_full_disk_files_stay_whole_and_reading_still_works(tmp_path: Path)
         assert machine.files() == before
         left = [path for path in (machine.home / ".local").rglob("*") if path.is_file()]
         assert left == []
+        log = str(next(machine.home.rglob("s-1.jsonl")))
+        whole = (
+            "export s-1 --to html -o page.html",
+            f"export --site site {log}",
+            f"port {log} --to codex",
+            f"schema extract {log} -o schemas",
+            f"schema extract {log} -o schemas.json",
+            "dialect new acme --from tools.json --to acme.toml",
+        )
+        others = ("keep run", "queue add hello", "worker --until-empty", f"corpus build {log} corpus", "usage line")
+        told = machine.types(*whole, *others)
+        assert {line: told[line].code for line in told} == {**dict.fromkeys((*whole, *others), 9), "usage line": 0}
+        for line in (*whole, *others[:-1]):
+            assert re.match(r"error: cannot write \S+: .*(No space left|disk is full)", told[line].err.splitlines()[-1])
+        assert machine.files() == before
+        assert not list(machine.home.rglob("rollout-*"))
 
 
 def test_without_permission_to_write_a_command_works_or_says_what_to_do(tmp_path: Path) -> None:

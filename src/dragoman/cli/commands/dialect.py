@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,6 +13,7 @@ import msgspec
 
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.vocabulary import complete_dialects, text_from
+from dragoman.config.files import written_whole
 from dragoman.errors import DefinitionError, nearest
 
 if TYPE_CHECKING:
@@ -195,8 +197,7 @@ def _language(target: Path | None, chosen: str | None) -> Literal["toml", "pytho
 
 
 def _create(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise click.UsageError(f"{path} is there already, and is not written over.") from error
+    if os.path.lexists(path):
+        raise click.UsageError(f"{path} is there already, and is not written over.")
+    with written_whole(path) as file:
+        file.write(text.encode())

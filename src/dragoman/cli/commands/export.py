@@ -6,7 +6,6 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -18,6 +17,7 @@ from dragoman import logs, model
 from dragoman.cli.filter_options import complete_sessions, filter_options, query_of
 from dragoman.cli.log_files import files_of, format_option, redactor_of
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
+from dragoman.config.files import written_whole
 from dragoman.logs import history
 
 if TYPE_CHECKING:
@@ -132,7 +132,11 @@ def command(
     elif output is None:
         _to_standard_output(console, chosen_target, lambda out: logs.write_as(chosen, chosen_target, out))
     else:
-        with _written_whole(output) as file:
+        if output.is_dir():
+            raise click.UsageError(f"{output} is a folder; name a file in it.")
+        if not output.parent.is_dir():
+            raise click.UsageError(f"there is no folder {output.parent} to write {output.name} into.")
+        with written_whole(output) as file:
             logs.write_as(chosen, chosen_target, file)
     _tell(console, chosen_target, output, redactor, as_json=as_json)
     return ExitCode.OK
@@ -230,26 +234,6 @@ def _to_standard_output(console: Console, target: str, write: Callable[[BinaryIO
             console.json(msgspec.Raw(line.encode()) if line else None)
         else:
             console.line(line)
-
-
-@contextmanager
-def _written_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file for the user alone that appears when it is complete: a failure leaves what was there."""
-    from tempfile import NamedTemporaryFile
-
-    folder = path.parent
-    if path.is_dir():
-        raise click.UsageError(f"{path} is a folder; name a file in it.")
-    if not folder.is_dir():
-        raise click.UsageError(f"there is no folder {folder} to write {path.name} into.")
-    file = NamedTemporaryFile(dir=folder, prefix=f".{path.name}.", delete=False)  # noqa: SIM115 - it is renamed
-    try:
-        with file:
-            yield file  # type: ignore[misc]
-        os.replace(file.name, path)
-    except BaseException:
-        os.unlink(file.name)
-        raise
 
 
 def _tell(console: Console, target: str, output: Path | None, redactor: logs.Redactor | None, *, as_json: bool) -> None:

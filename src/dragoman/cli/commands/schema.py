@@ -10,7 +10,8 @@ import click
 from dragoman import logs
 from dragoman.cli.log_files import files_of, format_option
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, json_option
-from dragoman.errors import LogError, nearest
+from dragoman.config.files import written_whole
+from dragoman.errors import LogError, nearest, writing
 from dragoman.logs import history
 
 
@@ -96,17 +97,23 @@ def _calls(shapes: history.Shapes) -> int:
 def _write(console: Console, learnt: dict[str, dict[str, history.Shapes]], output: Path) -> None:
     if output.suffix == ".json":
         document = {name: {one: it.document() for one, it in its.items()} for name, its in learnt.items()}
-        output.write_bytes(_indented(document))
+        _write_file(output, document)
         console.note(f"written to {output}")
         return
     count = 0
     for name, versions in learnt.items():
         for version, shapes in versions.items():
             path = output / name / f"{_as_file_name(version)}.json"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(_indented(shapes.document()))
+            with writing(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            _write_file(path, shapes.document())
             count += 1
     console.note(f"{count} files written below {output}")
+
+
+def _write_file(path: Path, document: Any) -> None:
+    with written_whole(path) as file:
+        file.write(_indented(document))
 
 
 def _indented(document: Any) -> bytes:

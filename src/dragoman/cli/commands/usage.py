@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
+from contextlib import suppress
 from math import fsum
 from typing import Any
 
@@ -15,6 +16,7 @@ from dragoman.cli.filter_options import complete_sessions, corpus_option, filter
 from dragoman.cli.terminal.console import Console, ExitCode, json_option
 from dragoman.cli.terminal.default_group import DefaultGroup
 from dragoman.config.files import OTHER_CACHE_DIR, write_private
+from dragoman.errors import StorageError
 from dragoman.logs import blocks, history
 from dragoman.serve import status_line
 
@@ -240,7 +242,8 @@ def line(console: Console, *, only_counts: bool) -> ExitCode:
     folder = console.configuration().cache_dir
     try:
         figures = _figures_of_line(console)
-        write_private(folder / status_line.FILE, msgspec.json.encode(figures), advice=OTHER_CACHE_DIR)
+        with suppress(StorageError):  # then the next line counts for itself, as this one did
+            write_private(folder / status_line.FILE, msgspec.json.encode(figures), advice=OTHER_CACHE_DIR)
     finally:
         status_line.counted(folder)
     if not only_counts:

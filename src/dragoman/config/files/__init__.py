@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .ordinary_file import read_ordinary_file as read_ordinary_file, read_with_place as read_with_place
     from .private_file import private as private, replacing as replacing, write_private as write_private
     from .toml_text import TextPlace as TextPlace, read_toml as read_toml
+    from .whole_file import written_whole as written_whole
     from .yaml_text import YamlProblems as YamlProblems, read_yaml as read_yaml
 else:
     __all__, __getattr__ = door(
@@ -36,6 +37,7 @@ else:
             "ordinary_file": ("read_ordinary_file", "read_with_place"),
             "private_file": ("private", "replacing", "write_private"),
             "toml_text": ("TextPlace", "read_toml"),
+            "whole_file": ("written_whole",),
             "yaml_text": ("YamlProblems", "read_yaml"),
         },
     )

@@ -5,9 +5,11 @@ The pages are those of the target `html`; none loads anything. Files are for the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+
+from dragoman.config.files import written_whole
+from dragoman.errors import writing
 
 from .chosen import Chosen
 from .html import document, framed
@@ -18,7 +20,8 @@ from .transcript import Conversation, conversations_of
 
 def write_site(sessions: Iterable[Chosen], folder: Path, progress: Callable[[int], None] | None = None) -> list[Path]:
     """Writes a page for each session and `index.html`, the list of them; returns the files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     rows: list[str] = []
     files: list[Path] = []
     for chosen in sessions:
@@ -43,7 +46,6 @@ def _row(conversation: Conversation, name: str) -> str:
 
 
 def _write(path: Path, pieces: Iterable[str]) -> None:
-    handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    with open(handle, "wb") as file:
+    with written_whole(path) as file:
         for piece in pieces:
             file.write(piece.encode("utf-8", "backslashreplace") + b"\n")

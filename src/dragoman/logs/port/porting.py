@@ -21,7 +21,7 @@ import msgspec
 from dragoman.apis import APIS
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.dialects.translation import WHOLE, Lost, Respoken, Translation, Way, respoken
-from dragoman.errors import LogError, nearest
+from dragoman.errors import LogError, nearest, writing
 from dragoman.logs.base.format import LogFormat, Places
 from dragoman.logs.base.reading import read, recognise
 from dragoman.logs.base.writing import Agent, Destination, SessionWriter, conversation_of, messages_of
@@ -116,12 +116,14 @@ class Ported(msgspec.Struct, frozen=True):
 
     def _placed(self, path: PurePosixPath, content: bytes) -> Path:
         file = self.home / path
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with writing(file):
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if file.parent.resolve() != (self.home.resolve() / path).parent:
             raise LogError(f"{file.parent} leads out of {self.home}: nothing is written there")
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".dragoman-")
+        with writing(file):
+            handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".dragoman-")
         try:
-            with os.fdopen(handle, "wb") as open_file:
+            with writing(file), os.fdopen(handle, "wb") as open_file:
                 open_file.write(content)
                 open_file.flush()
                 os.fsync(open_file.fileno())
@@ -514,8 +516,9 @@ def _by_user(event: AnyEvent) -> AnyEvent:
 
 def _copied(folder: Path, path: PurePosixPath, content: bytes) -> Path:
     file = folder / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(content)
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
     return file
 
 
