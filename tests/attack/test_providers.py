@@ -291,6 +291,24 @@ async def test_an_event_that_cannot_be_read_is_never_an_empty_success(tmp_path: 
     assert await asyncio.gather(*map(run, servers)) == [(4, "", True)] * len(servers)
 
 
+UNREAD = {
+    "openai_chat": b'{"choices": [{"index": 0, "delta": {"content": %s}, "finish_reason": "stop"}]}',
+    "gemini_generate": b'{"candidates": [{"content": {"parts": %s}, "finishReason": "STOP"}]}',
+}
+
+
+@pytest.mark.parametrize("api", UNREAD)
+@pytest.mark.parametrize("value", [b"5", b'{"a": 1}', b"true", b"[1]"])
+async def test_a_text_that_is_none_is_never_an_empty_success(api: str, value: bytes) -> None:
+    """An answer of which nothing can be read is an error that shows it, also where its end says that all is well."""
+    event = b"data: " + UNREAD[api] % value + b"\n\n"
+    async with hostile(sends(STREAM, event, b"data: [DONE]\n\n" if api == "openai_chat" else b"")) as server:
+        error = await asked(api, server.url)
+    assert isinstance(error, EngineError)
+    assert (error.code, error.retryable) == ("protocol", False)
+    assert error.message.startswith("nothing in the answer can be read; it holds ")
+
+
 async def test_a_pipe_gets_one_whole_answer_or_none(tmp_path: Path) -> None:
     """What is written to a pipe is a whole answer, and nothing of one that broke off."""
     whole = played("anthropic_messages", Turn("The answer.", pieces=2), stream=True)

@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.terminal.console import ExitCode
+from dragoman.model import Failure
+from dragoman.model.operations import SearchText
+from dragoman.tools import DiskWorkspace, perform, standard_context
+from dragoman.tools.processes import ripgrep
 from tests.attack.machine import SECONDS, Machine
 from tests.logs.samples import CLAUDE
 
@@ -51,6 +55,26 @@ def test_a_prompt_without_end_is_refused_in_bounded_memory(tmp_path: Path) -> No
             preexec_fn=limited,
         )
     assert (done.returncode, "more than 64 MiB" in done.stderr) == (ExitCode.USAGE, True), done.stderr
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", "long.txt"])
+async def test_a_search_of_what_has_no_end_takes_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A search holds a limited part of a line and of an ignore file: a link to /dev/zero costs the search alone."""
+    monkeypatch.setattr(ripgrep, "MEMORY", 200 << 20)
+    (tmp_path / "notes.txt").write_text("tea\n")
+    if name == "long.txt":
+        with (tmp_path / name).open("w") as file:
+            for _ in range(400):
+                file.write("tea " * (1 << 18))
+    else:
+        (tmp_path / name).symlink_to("/dev/zero")
+    async with standard_context(DiskWorkspace(tmp_path)) as context:
+        found = await perform(SearchText("tea"), context)
+    assert isinstance(found, Failure)
+    assert found.message.startswith("the search needed more than 200 MiB of memory and was ended: ")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 600 << 10
 
 
 def test_reading_citations_takes_time_that_grows_with_the_reply() -> None:

@@ -129,6 +129,15 @@ async def test_a_web_page_without_an_end_is_a_web_page(status: int, coding: str)
     assert 'the server sent a web page ("Sign in"), not an answer of an API' in error.message
 
 
+@pytest.mark.parametrize("kind", [b"text/plain", b"application/json", b"text/event-stream"])
+@pytest.mark.parametrize(
+    "page", [b"\xef\xbb\xbf \r\n<html><title>Sign in</title>", b"<!-- x -->\n<HTML><h1>Sign in</h1>"]
+)
+async def test_a_web_page_is_known_by_how_it_begins(kind: bytes, page: bytes) -> None:
+    error, _ = await failed(sends(b"HTTP/1.1 200 OK\r\ncontent-type: %s\r\n\r\n" % kind, page))
+    assert error.message.startswith('the server sent a web page ("Sign in"), not an answer of an API')
+
+
 def packed(coding: str, data: bytes) -> bytes:
     return gzip.compress(data) if coding.endswith("gzip") else zlib.compress(data)
 

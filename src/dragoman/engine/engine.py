@@ -353,7 +353,7 @@ def read_json(body: bytes, bounds: Bounds = Bounds()) -> Any:  # noqa: B008 - fr
             raise RecursionError(f"it is nested more than {DEEPEST} levels deep")
         return value
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if body.lstrip()[:1] == b"<":
+        if beginning(body)[:1] == b"<":
             raise not_an_api(body) from error
         if not body.strip():
             raise EngineError("the server sent an empty answer", code="protocol", retryable=True) from error
@@ -384,13 +384,33 @@ def _kind_of(error: EngineError) -> str:
 
 
 def require_answer(reply: conv.Reply) -> conv.Reply:
-    """The reply, if it is one: not when it broke off, nor when nothing in the response was an answer."""
+    """The reply, if it is one: not when it broke off, nor when the response held no answer or none that can be read."""
     if reply.finish is conv.FinishReason.INTERRUPTED:
         message = "the stream ended before the reply did" if reply.parts else "the response ended without an answer"
         raise EngineError(message, code="interrupted", retryable=True, partial=reply)
     if not reply.parts and reply.finish is conv.FinishReason.UNKNOWN and reply.finish_raw is None:
         raise EngineError("the response holds no answer", code="protocol", retryable=True, partial=reply)
+    if reply.finish in (conv.FinishReason.STOP, conv.FinishReason.UNKNOWN) and (unread := _only_unread(reply)):
+        message = f"nothing in the answer can be read; it holds {one_line(msgspec.json.encode(unread))!r}"
+        raise EngineError(message, code="protocol", partial=reply)
     return reply
+
+
+def _only_unread(reply: conv.Reply) -> list[Any]:
+    """What is in a reply that says nothing we understand; empty where something is said, or nothing at all.
+
+    Without this a text that came as a number would be an empty answer and a success.
+    """
+    if not all(isinstance(part, conv.OpaquePart) for part in reply.parts):
+        return []
+    opaque = [part.item for part in reply.parts if isinstance(part, conv.OpaquePart)]
+    kept = reply.metadata.get(reply.provenance.api or "", {})
+    return [*opaque, *kept.get("unread", ())]
+
+
+def beginning(body: bytes) -> bytes:
+    """A body from its first character: pages of IIS and of some proxies open with a byte order mark."""
+    return body.removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 def not_an_api(body: bytes, status: int | None = None) -> EngineError:
@@ -402,7 +422,7 @@ def not_an_api(body: bytes, status: int | None = None) -> EngineError:
 
 def _too_long_a_wait(error: EngineError, patience: float) -> EngineError:
     message = (
-        f"{error.message} (it asks for a wait of {error.retry_after:g} s; the longest wait here is {patience:g} s)"
+        f"{error.message} (it asks for a wait of {error.retry_after:.15g} s; the longest wait here is {patience:g} s)"
     )
     return error.saying(message)
 
@@ -465,7 +485,7 @@ class _Taker:
 
     def _look(self, data: bytes) -> None:
         """Whether this is one whole body, told by how it begins."""
-        start = data.lstrip()
+        start = beginning(data)
         if not start:
             return
         self._begins = start[:1000]

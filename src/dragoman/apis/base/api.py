@@ -655,7 +655,7 @@ def as_json(body: Any) -> Any:
         try:
             return msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            if body.lstrip()[:1] == "<":
+            if body.removeprefix("\ufeff").lstrip()[:1] == "<":
                 return f"the server sent a web page{page_title(body)}, not an answer of an API"
             return shortened(body, 2000)
     return body

@@ -119,6 +119,8 @@ def _read_candidate(candidate: dict[str, Any], place: int, seed: str) -> Reply:
     odd = {key: value for key, value in content.items() if key not in ("parts", "role")}
     if reader.odd or not isinstance(content.get("parts"), list | None):
         odd["parts"] = reader.odd or content["parts"]
+        if not reader.parts:
+            rest["unread"] = [odd["parts"]]
     if content.get("role", "model") != "model":
         odd["role"] = content["role"]
     if not isinstance(candidate.get("content"), dict | None):

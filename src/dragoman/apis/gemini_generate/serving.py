@@ -115,7 +115,7 @@ class GenerateServer(ServerSide):
         said: dict[str, Any] = {"code": status, "message": error.message, "status": word}
         if error.retry_after is not None:
             kind = "type.googleapis.com/google.rpc.RetryInfo"
-            said["details"] = [{"@type": kind, "retryDelay": f"{error.retry_after:g}s"}]
+            said["details"] = [{"@type": kind, "retryDelay": f"{error.retry_after:.15g}s"}]
         return status, {"error": said}
 
     def model(self, name: str, window: int | None) -> dict[str, Any]:

@@ -310,7 +310,7 @@ def read_content(rest: dict[str, Any]) -> list[conv.AnyPart]:
     if isinstance(content, list) and content:
         del rest["content"]
         return [read_block(block) for block in content]
-    if isinstance(content, dict):
+    if content is not None and not isinstance(content, str | list):
         del rest["content"]
         return [conv.OpaquePart(NAME, {"content": content})]
     return []

@@ -416,7 +416,7 @@ class Status:
 def retry_notice(error: EngineError, wait: float) -> str:
     """What went wrong, how long the provider asks to wait, and what is done."""
     asked = error.retry_after
-    longer = f"; it asks for a wait of {asked:g} s" if asked is not None and asked > wait else ""
+    longer = f"; it asks for a wait of {asked:.15g} s" if asked is not None and asked > wait else ""
     return f"{error}{longer}; trying again in {wait:.1f} s"
 
 

@@ -696,7 +696,7 @@ def _error_response(server: ServerSide, error: EngineError) -> web.Response:
     from aiohttp import web
 
     status, body = server.error(error)
-    headers = {} if error.retry_after is None else {"retry-after": f"{error.retry_after:g}"}
+    headers = {} if error.retry_after is None else {"retry-after": f"{error.retry_after:.15g}"}
     return web.json_response(body, status=status, headers=headers, dumps=_dumps)
 
 

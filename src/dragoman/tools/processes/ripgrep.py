@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, overload
 
 from dragoman.environment import child_environment
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60.0
 """Seconds a search may take."""
+
+MEMORY = 2 << 30
+"""Bytes a search may take. ripgrep holds a whole ignore file, a whole line and with `multiline` a whole file: of a
+`.gitignore` that is a link to /dev/zero (a repository can hold one) it would read until the machine has no memory."""
 
 _CHUNK = 1 << 20
 _LITTLE, _NAP = 1 << 14, 0.001
@@ -110,6 +115,7 @@ class Ripgrep:
         finally:
             if rules:
                 rules.close()
+        _limit_memory(self._process.pid)
         return self
 
     def __exit__(
@@ -175,6 +181,11 @@ class Ripgrep:
 
     def _judge(self, errors: bytes, status: int) -> None:
         """Files that cannot be read are counted; any other complaint is about the arguments."""
+        if status < 0 and b"memory allocation" in errors:
+            raise ToolError(
+                f"the search needed more than {MEMORY >> 20:,} MiB of memory and was ended: a line, or an ignore file "
+                "such as .gitignore, is longer; search a smaller folder"
+            )
         if status < 0:
             raise ToolError(f"the search was ended by signal {-status}; search a smaller folder")
         lines = errors.decode(errors="replace").splitlines()
@@ -182,6 +193,16 @@ class Ripgrep:
         self.skipped = len(files)
         if lines and not files:
             raise ToolError("\n".join(lines).removeprefix("rg: "), kind="invalid_arguments")
+
+
+def _limit_memory(process: int) -> None:
+    """Limits what a process takes beside the files it maps. Only Linux can do so for one that has been started."""
+    try:
+        from resource import RLIMIT_DATA, prlimit
+    except ImportError:
+        return
+    with suppress(ProcessLookupError):  # it is done
+        prlimit(process, RLIMIT_DATA, (MEMORY, MEMORY))
 
 
 def _place(folder: Folder) -> str:
