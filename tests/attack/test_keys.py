@@ -24,6 +24,8 @@ KEY = "sk-ant-api03-K7fX+mQ/2vTz9bLw_"
 HERE = Path(__file__).parent
 THIEF = shlex.join([sys.executable, str(HERE / "thief.py"), KEY[:9], KEY[9:]])
 PEER = str(HERE.parent / "agents" / "mcp_peer.py")
+PASSWORD = "5%0ff\\&every-day"
+"""Of characters that stand for themselves and begin an escape."""
 SETTINGS = '[sandbox]\nmode = "off"\n'
 DONE = Turn("It is done.")
 
@@ -90,22 +92,28 @@ async def test_no_command_reads_a_key_from_a_process(folder: Path, place: str) -
 async def test_no_key_gets_into_a_record_in_any_form(folder: Path) -> None:
     """What is shown and recorded of a run holds no key, encoded or in pieces, although a command wrote it."""
     (folder / "work" / "key.txt").write_text(KEY)
+    (folder / "work" / "password.txt").write_text(PASSWORD)
+    encode = shlex.join(
+        [sys.executable, "-c", "import urllib.parse as p; print(p.quote_plus(open('password.txt').read()))"]
+    )
     commands = [
         "cat key.txt; base64 key.txt; (printf x; cat key.txt) | base64 -w 10; basenc --base64url key.txt",
         "od -c key.txt; od -An -tx1 key.txt; od -tx1z key.txt; basenc --base16 key.txt",
         "head -c 11 key.txt; sleep 0.3; tail -c +12 key.txt | head -c 9; sleep 0.3; tail -c +21 key.txt",
         "sed 's,/,%2F,; s,+,%2B,' key.txt; sed 's,/,\\\\/,' key.txt",
+        f"cat password.txt; {encode}; grep --color=always every password.txt; grep --color=always api03 key.txt",
     ]
     calls = tuple((f"c{number}", "Bash", {"command": command}) for number, command in enumerate(commands))
     turns = [Turn(f"{number}: {KEY}", calls=(call,)) for number, call in enumerate(calls)]
     async with loopback(*turns, DONE) as server:
-        done = await runs(server, folder, "--json", "show me the key", ANTHROPIC_API_KEY=KEY)
+        done = await runs(server, folder, "--json", "show me the key", ANTHROPIC_API_KEY=KEY, DB_PASSWORD=PASSWORD)
         assert done.returncode == 0, done.stderr
         assert KEY in results(server)[0]  # the model gets what the command wrote
     (record,) = (folder / "data" / "runs").glob("*.jsonl")
     for text in (record.read_text(), done.stdout):
         assert "********" in text
         assert forms_in(text) == []
+        assert "every-day" not in text
 
 
 def forms_in(text: str) -> list[str]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import example, given, strategies as st
 
 from dragoman.logs.redaction.masking import MASK, Masker
 
-KEYS = ("sk-ant-api03-Zm9v+9A_x7Qq/EzR0t", "sk-ant-other-key", 'it"s a \\ p&ss<word>/ä', "0123456789abcdef", "s" * 9)
+KEYS = (
+    *("sk-ant-api03-Zm9v+9A_x7Qq/EzR0t", "sk-ant-other-key", 'it"s a \\ p&ss<word>/ä', "0123456789abcdef", "s" * 9),
+    *("a%rd&x%25b@c", "50%off-today", "\\\\server\\share", "%41%42%43%44", "&amp;%5C\\x41", "x%%%%%%%%"),
+)
 keys = st.sampled_from(KEYS)
 MASKER = Masker(KEYS)
 
@@ -68,6 +71,8 @@ def test_a_secret_is_found_in_every_form_among_other_bytes(form: str, key: str, 
 def test_a_secret_is_found_with_escapes(key: str) -> None:
     once = json.dumps(key)
     html = key.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for text in (key, repr(key)[1:-1], quote(key, safe=""), quote(quote(key, safe=""), safe=""), quote_plus(key)):
+        assert MASKER.text(f"<{text}>") == f"<{MASK}>"
     spelled_out = "".join(f"\\u{ord(char):04x}" for char in key)
     assert MASKER.text(once) == f'"{MASK}"'
     assert MASKER.text(json.dumps(once)) == f'"\\"{MASK}\\""'
@@ -76,8 +81,15 @@ def test_a_secret_is_found_with_escapes(key: str) -> None:
     assert MASKER.text("0000000   " + "   ".join(key)) == f"0000000   {MASK}"
 
 
+@given(keys, st.integers(1, 8), st.integers(0, 3))
+def test_a_secret_of_which_a_part_is_highlighted_is_found(key: str, at: int, longer: int) -> None:
+    highlighted = f"{key[:at]}\x1b[01;31m\x1b[K{key[at : at + longer]}\x1b[m\x1b[K{key[at + longer :]}"
+    assert MASKER.text(f"<{highlighted}>") == f"<{MASK}>"
+
+
 pieces_of_text = st.one_of(
     keys,
+    keys.map(lambda key: f"{key[:3]}\x1b[1;31m{key[3:5]}\x1b[0m\x1b[K{key[5:]}"),
     st.builds(lambda form, *parts: FORMS[form](b"".join(parts)), st.sampled_from(sorted(FORMS)), keys.map(str.encode)),
     st.builds(
         lambda form, key, before: FORMS[form](before + key.encode()), st.sampled_from(sorted(FORMS)), keys, bytes_around

@@ -1,10 +1,10 @@
 """Secrets that are known, found in texts in the forms that common programs give them, and masked.
 
-Rules: a secret is found as it is, percent-encoded, with the escapes of JSON, HTML or a shell, in base64 (in either
-alphabet, among other bytes, over several lines), in hexadecimal (in one piece, with separators, or as `xxd`, `hexdump`
-and `od` print it) and with blanks between its characters (`od -c`). Encryption, compression and reversal are not
-undone. A text that comes in pieces is masked as it would be in one: what may begin a secret is held back until it is
-known.
+Rules: a secret is found as it is (also with colours within), percent-encoded, with the escapes of JSON, HTML or a
+shell, in base64 (in either alphabet, among other bytes, over several lines), in hexadecimal (in one piece, with
+separators, or as `xxd`, `hexdump` and `od` print it) and with blanks between its characters (`od -c`). Encryption,
+compression and reversal are not undone. A text that comes in pieces is masked as it would be in one: what may begin a
+secret is held back until it is known.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FEW: Final = 4
 _LONGEST_OPENING: Final = 400
 
 Atom = tuple[str, ...]
-"""One part of a form: the texts that may stand there, a text before those it begins."""
+"""One part of a form: the texts that may stand there, the shortest first."""
 
 _NO, _CUT = -1, -2
 
@@ -88,6 +88,10 @@ _LOOSE_WRAP: Final = r"(?:[\s\\][\s\\rn]{0,24})?"
 _LOOSE_BYTES: Final = r"""(?:[ \t:;,.\-_|'"0x\\]{0,10}|[^\n]{0,90}(?:\n|\\n)[ \t0-9a-fA-Fx:.]{0,26})"""
 _LOOSE_TEXT: Final = r"(?:[ \t]{1,3}|[\s\\][\s\\rn]{0,9}[ \t0-7]{0,26})"
 _REST_OF_LINE: Final = re.compile(r"(?:[^\n\\]|\\(?!n)){0,100}")
+# `grep --color` and others that highlight write these within a word.
+_STYLE: Final = re.compile(r"(?:\x1b\[[0-9;:]{0,20}[mK]){1,4}")
+_CUT_STYLE: Final = re.compile(r"(?:\x1b\[[0-9;:]{0,20}[mK]){0,3}\x1b(?:\[[0-9;:]{0,20})?")
+_LOOSE_STYLE: Final = rf"(?:{_STYLE.pattern})?"
 # Where a character may be written as something longer.
 _ESCAPE: Final = r"%[0-9A-Fa-f]|\\[ux0-7/]|&[#a-z]"
 
@@ -111,6 +115,8 @@ class _Form(NamedTuple):
 
     def at(self, text: str, start: int) -> _Found | None:
         """The form at a place of a text, or what may become it; `None` when it is not there."""
+        if not self.gaps:
+            return self._unbroken(text, start)
         position = start
         dumped = False
         for number, atom in enumerate(self.atoms):
@@ -127,6 +133,25 @@ class _Form(NamedTuple):
             position = rest.end() if rest else position
             return _Found(position, open=position == len(text))
         return _Found(position, open=False)
+
+    def _unbroken(self, text: str, start: int) -> _Found | None:
+        """The same without gaps. One text of an atom may begin another: `%` stands for itself in `%25` as well."""
+        positions, is_cut = {start}, False
+        for number, atom in enumerate(self.atoms):
+            reached: set[int] = set()
+            if number and any(text.startswith("\x1b", position) for position in positions):
+                positions |= {found.end() for one in positions if (found := _STYLE.match(text, one))}
+                is_cut = is_cut or any(_CUT_STYLE.fullmatch(text, position) for position in positions)
+            for position in positions:
+                for one in atom:
+                    if text.startswith(one, position):
+                        reached.add(position + len(one))
+                    elif len(text) - position < len(one) and one.startswith(text[position:]):
+                        is_cut = True
+            positions = reached
+            if not positions:
+                return _Found(_CUT, open=True) if is_cut else None
+        return _Found(max(positions), open=is_cut)
 
     def _beyond_gap(
         self, atom: Atom, text: str, position: int, start: int, number: int, *, dumped: bool
@@ -164,7 +189,7 @@ def _step(atom: Atom, text: str, position: int) -> int:
 
 def _forms(secret: str) -> Iterator[_Form]:
     for spelled in {secret: None, (once := _in_json(secret)): None, _in_json(once): None}:
-        yield _Form(tuple(map(_escaped, spelled)))
+        yield _Form(tuple(map(_escaped, spelled)), loosely=_LOOSE_STYLE)
     data = secret.encode(errors="surrogatepass")
     for before in range(3):
         yield _Form(_base64(data, before), (_WRAP,), _LOOSE_WRAP)
@@ -194,7 +219,7 @@ def _escaped(char: str) -> Atom:
         if code < 256:
             found |= {f"{slashes}x{code:{how}}" for how in ("02x", "02X")} | {f"{slashes}{code:03o}"}
     found |= {f"&#{code};", f"&#x{code:x};", f"&#x{code:X};"} | _NAMED.get(char, set())
-    return _ordered(found)
+    return tuple(sorted(found, key=lambda one: (len(one), one)))
 
 
 _NAMED: Final = {
@@ -203,14 +228,11 @@ _NAMED: Final = {
     "&": {"&amp;"},
     "<": {"&lt;"},
     ">": {"&gt;"},
-    '"': {"&quot;"},
-    "'": {"&apos;"},
+    # Python's `repr` escapes a quote or not, depending on which others are there.
+    '"': {"&quot;", '\\"', '\\\\\\"'},
+    "'": {"&apos;", "\\'", "\\\\\\'"},
+    "\\": {"\\\\", "\\\\\\\\"},
 }
-
-
-def _ordered(texts: Iterable[str]) -> Atom:
-    """Shortest first, but a text always behind those that begin with it."""
-    return tuple(sorted(texts, key=lambda one: (any(o != one and o.startswith(one) for o in texts), len(one))))
 
 
 def _base64(data: bytes, before: int) -> tuple[Atom, ...]:
@@ -378,5 +400,5 @@ def _opening(form: _Form) -> str:
 
 
 def _one_of(atom: Atom) -> str:
-    plain = [one for one in atom if len(one) == len(atom[0])]
+    plain = [one for one in atom if len(one) == len(atom[0])]  # the shortest
     return re.escape(plain[0]) if len(plain) == 1 else f"(?:{'|'.join(map(re.escape, plain))})"
