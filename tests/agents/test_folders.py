@@ -91,3 +91,9 @@ def test_a_name_a_path_and_what_is_neither(here: Path) -> None:
     assert load_agent(broken, configuration, "named").problems == (
         "line 1: the frontmatter that begins here has no end; close it with a line `---`",
     )
+
+
+def test_a_profile_that_is_not_there_is_told_with_its_line(here: Path) -> None:
+    page = "---\nname: one\ndescription: One.\nprofile: careful\n---\nDo it.\n"
+    (problem,) = load_agent(written(here / "agents" / "one.md", page), loaded(here), "named").problems
+    assert problem.startswith('line 4: profile: there is no profile "careful"')

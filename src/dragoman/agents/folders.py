@@ -21,6 +21,7 @@ from dragoman.errors import ConfigError, DefinitionError, nearest
 from .agent import Agent
 from .clients import CLIENTS, OWN
 from .frontmatter import format_of, parse_agent, text_of, text_with_place
+from .frontmatter_text import line_of_key
 from .profiles import with_profile
 
 Origin = Literal["project", "user", "named"]
@@ -134,7 +135,7 @@ def load_agent(
     except DefinitionError as error:
         problems = error.problems
     except ConfigError as error:
-        problems = (f"profile: {error}",)
+        problems = (f"line {line_of_key(text, 'profile')}: profile: {error}",)
     except Exception as error:  # noqa: BLE001 - a defect of ours is reported with the file that shows it
         problems = (f"dragoman cannot read it, which is a defect of dragoman: {type(error).__name__}: {error}",)
     return FoundAgent(path=path, format=format, origin=origin, trusted=trusted, agent=agent, problems=problems)

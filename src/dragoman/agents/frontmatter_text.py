@@ -104,6 +104,13 @@ def read_page(text: str, problems: Problems, *, lenient: bool = False) -> Page |
     return None if values is None else Page(values, lines, text[closing.end() :].strip())
 
 
+def line_of_key(text: str, key: str) -> int:
+    """The line on which the frontmatter of a page has a key; 1 where it has none."""
+    problems = Problems()
+    read_page(text, problems)
+    return problems.line_of((key,))
+
+
 def _table(source: str) -> tuple[dict[str, Any] | None, dict[Place, int], YamlProblems]:
     """The table that a frontmatter holds; `None` if it is no table."""
     value, lines, wrong = read_yaml(source, MOST_TOKENS)
