@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -90,3 +91,16 @@ def test_a_hostile_log_puts_no_script_on_the_page_and_no_key_is_in_it(tmp_path: 
             loaded = [one for _, one in tags.found if "src" in one or "srcset" in one]
             assert loaded == [{"src": "/assets/page.js", "defer": None}]
             assert [one for _, one in tags.found if any(name.startswith("on") or name == "style" for name in one)] == []
+
+
+def test_what_is_no_http_is_refused_without_a_word_on_the_terminal(tmp_path: Path) -> None:
+    """Any program of this machine can send anything to the port: the page goes on, and the terminal shows nothing."""
+    with viewing(tmp_path) as (process, port, _):
+        for garbage in (b"\x16\x03\x01\x1b]0;owned\x07\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+                connection.sendall(garbage)
+                assert connection.recv(100).startswith(b"HTTP/1.0 400 ")
+        assert ask(port, "/")[0] == 401
+        process.terminate()
+        _, written = process.communicate(timeout=30)
+    assert ("Traceback" in written, "owned" in written) == (False, False), written

@@ -55,6 +55,7 @@ from dragoman.model import (
     operations as op,
     results_message,
 )
+from dragoman.serve.malformed import quiet
 
 from .clients import Client, at, folder_of, recognised
 from .conversations import Conversations, Kept
@@ -181,7 +182,7 @@ class Gateway:
 
         app = web.Application(client_max_size=_LARGEST)
         app.router.add_route("*", "/{path:.*}", self._handle)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        self._runner = web.AppRunner(app, access_log=None, logger=quiet(GATEWAY.name), handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, LOOPBACK[0], port)
         await site.start()

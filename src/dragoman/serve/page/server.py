@@ -22,6 +22,7 @@ import msgspec
 
 from dragoman.errors import DragomanError, LimitReached, LogError
 from dragoman.logs.export import plain, style
+from dragoman.serve.malformed import quiet
 
 from .compare_screen import compare_screen
 from .frame import Asked, Parameters, Screen, document
@@ -88,7 +89,9 @@ class Page:
 
         app = web.Application(client_max_size=0)
         app.router.add_route("*", r"/{path:[\s\S]*}", self._handle)  # an id may hold the end of a line
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
+        self._runner = web.AppRunner(
+            app, access_log=None, logger=quiet(PAGE.name), handler_cancellation=True, shutdown_timeout=1.0
+        )
         await self._runner.setup()
         await web.TCPSite(self._runner, LOOPBACK, port).start()
         self.port = self._runner.addresses[0][1]
