@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import random
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from dragoman import config
+from dragoman.config import Price
 from dragoman.logs import Filter, Index, Places, Query, Recorder, statistics
-from dragoman.logs.history.counted import HOOK
+from dragoman.logs.history.counted import HOOK, Counting
+from dragoman.logs.history.settled import settled_for_reading
 from dragoman.logs.history.stats import By, Stats
 from dragoman.model import Call, NativeCall, ToolCalled
 from tests.logs.test_session_list import STAMP, changes
 
 MODELS = ["claude-sonnet-4-5", "claude-opus-4-1", "gpt-5", "unheard-of"]
 TOOLS = [("Bash", {"command": "ls"}), ("Read", {"file_path": "/a"}), ("Odd", {})]
+FEBRUARY, MARCH = datetime(2026, 2, 3, 4, 0, tzinfo=UTC), datetime(2026, 3, 4, 12, 0, 30, tzinfo=UTC)
 QUESTIONS: list[tuple[tuple[By, ...], Filter, bool]] = [
     ((), Filter(), False),
     (("tool",), Filter(), False),
@@ -31,6 +37,19 @@ QUESTIONS: list[tuple[tuple[By, ...], Filter, bool]] = [
     (("session", "day", "block"), Filter(), True),
     (("session",), Filter(session="s"), False),
     (("tool",), Filter(project="v", model="claude"), False),
+    (("tool", "model", "day"), Filter(tool="Read", model="gpt"), False),
+    (("operation",), Filter(operation="run_command", client="claude_code"), False),
+    (("model",), Filter(tool="Bash"), True),
+    (("day",), Filter(since=FEBRUARY), False),
+    (
+        ("tool", "session"),
+        Filter(since=FEBRUARY + timedelta(seconds=20), until=MARCH - timedelta(microseconds=1)),
+        False,
+    ),
+    (("block", "project"), Filter(since=MARCH - timedelta(seconds=1), until=MARCH + timedelta(seconds=30)), False),
+    (("client",), Filter(until=FEBRUARY + timedelta(minutes=90, seconds=5), model="claude"), True),
+    (("week",), Filter(since=MARCH, until=FEBRUARY), False),
+    (("month",), Filter(since=datetime.min.replace(tzinfo=UTC), until=datetime.max.replace(tzinfo=UTC)), False),
 ]
 
 
@@ -156,3 +175,68 @@ def test_calls_that_a_hook_decided_on_are_counted_in_the_clients_log_alone(tmp_p
         quick, slow = (statistics(kind(index, **given), by=("tool",)) for kind in (Query, Slowly))
         assert index.count() == 2
     assert rounded(quick) == rounded(slow)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with some sessions that tell of the same exchanges."""
+    draw = random.Random(7)
+    folder = tmp_path / "home" / ".claude" / "projects" / "p"
+    folder.mkdir(parents=True)
+    for session in ("s-1", "s-2", "s-3"):
+        lines = (json.dumps(line(draw, session)) + "\n" for _ in range(30))
+        (folder / f"{session}.jsonl").write_text("".join(lines))
+    return tmp_path / "home"
+
+
+def test_prices_that_begin_elsewhere_count_between_their_own_lengths(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, write, given, said = map(Decimal, (1, 2, 3, 9))
+    own = Price(
+        model="gpt-5",
+        valid_from=date(2020, 1, 1),
+        input=given,
+        cached_read=read,
+        cached_write=write,
+        output=said,
+        over=250_000,
+    )
+    known = config.current()
+    settings = msgspec.structs.replace(known.settings, prices=(own,))
+    monkeypatch.setattr(config, "current", lambda: msgspec.structs.replace(known, settings=settings))
+    with Index(tmp_path / "index.sqlite") as index:
+        quick, slow = (statistics(kind(index, places=Places(home)), by=("model",)) for kind in (Query, Slowly))
+    assert rounded(quick) == rounded(slow)
+
+
+def test_sums_are_made_anew_when_listed_prices_begin_elsewhere(home: Path, tmp_path: Path) -> None:
+    known = "SELECT value FROM about WHERE name = 'thresholds'"
+    with Index(tmp_path / "index.sqlite") as index:
+        query = Query(index, places=Places(home))
+        before, thresholds = statistics(query, by=("day", "model")), list(index.ask(known))
+        index.write("UPDATE usage_sums SET exchanges = 0, sort = 0", [()])
+        index.write("UPDATE about SET value = '1 2 3' WHERE name = 'thresholds'", [()])
+        assert statistics(query, by=("day", "model")) == before
+        assert list(index.ask(known)) == thresholds
+
+
+def test_a_file_that_changes_while_it_is_counted_is_counted_as_it_was(home: Path, tmp_path: Path) -> None:
+    with Index(tmp_path / "index.sqlite") as index, Index(tmp_path / "index.sqlite") as other:
+        Query(index, places=Places(home)).refresh()
+        with settled_for_reading(index):
+            before = list(Counting(index, Filter(), ("tool",)).calls())
+            for path in home.rglob("*.jsonl"):
+                path.write_text(json.dumps(line(random.Random(8), "s-4")) + "\n")
+            Query(other, places=Places(home)).refresh()
+            assert list(Counting(index, Filter(), ("tool",)).calls()) == before
+        with settled_for_reading(index):
+            assert sum(count for *_, count in Counting(index, Filter(), ()).calls()) < 3 < len(before)
+
+
+def test_tokens_alone_of_calls_that_are_chosen_are_none(home: Path, tmp_path: Path) -> None:
+    with Index(tmp_path / "index.sqlite") as index:
+        query = Query(index, places=Places(home))
+        assert statistics(query, tokens_only=True).total.sessions == 3
+        counted = statistics(query, Filter(tool="Bash"), tokens_only=True)
+    assert (counted.groups, counted.total.sessions, counted.total.tokens) == ([], 0, None)

@@ -13,13 +13,16 @@ from dragoman.registry import FORMATS
 
 from .rows import UsageRow
 
+THRESHOLDS: Final = sorted({price.over for price in PRICES})
+"""The lengths of prompts beyond which a listed price may be another."""
+
 
 class Costs:
     """Prices of this run: the listed ones and the user's own."""
 
     def __init__(self, own: Sequence[Price] = ()) -> None:
         self._own = own
-        self.thresholds = sorted({price.over for price in (*PRICES, *own)})
+        self.thresholds = sorted({*THRESHOLDS, *(price.over for price in own)})
         """The lengths of prompts beyond which a price may be another."""
         self._days = sorted({price.valid_from for price in (*PRICES, *own)})
         self._known: dict[tuple[str, int, int], Price | None] = {}

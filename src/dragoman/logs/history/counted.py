@@ -1,4 +1,4 @@
-"""Calls and exchanges counted by the index itself: sums by SQL, so that nothing is made of each of them.
+"""Calls and exchanges counted by the index itself, from its sums: nothing is made of each of them.
 
 Rule: the counts are those that going through all rows gives (`stats` does that where an index holds other files too).
 """
@@ -11,68 +11,52 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from heapq import merge
+from itertools import groupby
 from math import fsum
+from operator import itemgetter
 from typing import Any, Final
 
 from dragoman import config
 from dragoman.logs.blocks import block_starts
 
-from .costs import Costs
+from .costs import THRESHOLDS, Costs
 from .filter import EVERYTHING, Filter
-from .index import Index, current_rows
-from .layout import json_text, microseconds, moment_of
+from .index import Index
+from .layout import SUMMED, json_text, moment_of
 from .rows import UsageRow
 from .scope_facts import ScopeFacts
+from .sums import ALONE, HOUR, HOUR_OF, PRICE, PRICED, UNTIMED, for_a_question, kinds_of
 from .whole_sessions import Key
 
-_SECOND: Final = "({0}.time - ({0}.time % 1000000 + 1000000) % 1000000) / 1000000"
-_TIMES: Final = {
-    "day": f"date({_SECOND}, 'unixepoch')",
-    "week": f"date({_SECOND}, 'unixepoch', 'weekday 0', '-6 days')",
-    "month": f"strftime('%Y-%m', {_SECOND}, 'unixepoch')",
-}
-_PERIOD: Final = "({{0}}.time - ({{0}}.time % {0} + {0}) % {0}) / {0}"
-_DAY: Final = _PERIOD.format(86_400_000_000)
+_DAY: Final = "(hour - (hour % 24 + 24) % 24) / 24"
 """The number of a day since 1970: several times as quick as its name."""
-_HOUR: Final = _PERIOD.format(3_600_000_000)
-"""That of an hour: blocks of five hours begin with a full one, so the hour of something tells its block."""
-_BLOCK: Final = f"(SELECT max(hour) FROM temp.block_starts WHERE hour <= {_HOUR})"
-_CLIENT: Final = "(SELECT client FROM sessions WHERE sessions.scope = calls.scope LIMIT 1)"
-_CALLS: Final = {"tool": "calls.name", "operation": "calls.operation", "model": "calls.model", "client": _CLIENT}
-_USAGE: Final = {"model": "usage.model", "client": "usage.client", "scope": "usage.scope"}
-_WORDS: Final = frozenset({*_CALLS, *_USAGE} - {"scope"})
+_TIMES: Final = {"day": _DAY, "week": _DAY, "month": _DAY, "block": "hour"}
+"""Times by numbers that are named afterwards: blocks of five hours begin with a full one, so hours tell them."""
 _OF_SCOPE: Final = {"project": "project", "session": "root"}
 """What is known by the session that a row is of → the column that numbers it."""
-COUNTED: Final = frozenset({*_WORDS, *_TIMES, *_OF_SCOPE, "block"})
+_KEYS: Final = _TIMES | {
+    one: f"(SELECT {column} FROM temp.scope_facts WHERE scope_facts.scope = sums.scope)"
+    for one, column in _OF_SCOPE.items()
+}
+"""What is not a column of sums itself → its SQL."""
+_OF_KIND: Final = {"tool": 0, "operation": 1, "model": 2}
+"""What calls of one kind have in common → its place in what `kinds_of` says."""
+_STATUS, _FAILURE = 3, 4
+_WORDS: Final = frozenset({*_OF_KIND, "client"})
+COUNTED: Final = frozenset({*_WORDS, *_KEYS})
 """What can be grouped by here."""
 HOOK: Final = " hook"
 """How the client of decisions ends. Its calls are in the client's own log too, and are counted there."""
-_QUICK: Final = {**dict.fromkeys(_TIMES, _DAY), "block": _HOUR}
-"""Times by numbers that are named afterwards."""
-_KINDS: Final = (
-    *("input_tokens", "cached_read_tokens", "cached_write_tokens", "output_tokens"),
-    *("reasoning_tokens", "tool_tokens", "tokens"),
-)
-_PRICED, _UNPRICED, _ALONE = range(3)
-_PRICE: Final = f"""CASE
- WHEN usage.logged_cost = 0 THEN {_ALONE}
- WHEN usage.model IS NULL OR usage.time IS NULL OR usage.input_tokens IS NULL THEN {_UNPRICED}
- WHEN coalesce(usage.tool_tokens, 0) <> 0 OR usage.output_tokens IS NULL THEN {_ALONE}
- ELSE {_PRICED} END"""
-"""How the cost of an exchange is found: with others of its day and model, not at all, or by itself."""
-_USED: Final = " + ".join(
-    f"{1 << bit} * (coalesce(usage.{name}, 0) > 0)"
-    for bit, name in enumerate(("input_tokens", "cached_read_tokens", "cached_write_tokens", "output_tokens"))
-)
-"""Which kinds of tokens an exchange has: where one of them has no price, it has none."""
-_PROMPT: Final = "usage.input_tokens + coalesce(usage.cached_read_tokens, 0) + coalesce(usage.cached_write_tokens, 0)"
-_COPIES: Final = "scope NOT IN (SELECT scopes.id FROM scopes JOIN files ON files.id = scopes.file WHERE files.copy)"
+_HELD: Final = 1 << 20
+"""Bytes of calls that are held before they are counted."""
 
 Names = tuple[str | None, ...]
+_Key = tuple[Any, ...]
 
 
 class Counting:
-    """Counts of an index whose repeated exchanges are decided, in groups."""
+    """Counts of an index that is settled, in groups."""
 
     def __init__(
         self,
@@ -95,74 +79,106 @@ class Counting:
             self._roots = known.roots_of(Filter(project=asked.project, session=asked.session, client=asked.client))
         self.has_alone = self.has_logged = True
         """Whether there are exchanges with a price of their own, and with a cost in the log; `tokens` finds out."""
+        self._kinds = kinds_of(index)
+        self._chosen = self._chosen_kinds()
+        """The kinds of calls that are asked for; `None` is all of them."""
+        self._made: dict[str, str] = {}
+        """Table → the sums that are asked, as SQL."""
+        self._named_keys: dict[_Key, Names] = {}
         self._blocks: list[int] = []
-        """The hours that blocks begin with."""
+        """The hours that blocks begin with: of all work with a client, for what was asked for does not move them."""
         if "block" in by:
-            self._find_blocks()
-
-    def _find_blocks(self) -> None:
-        """Finds the blocks of all work with a client, whatever is counted: what was asked for does not move them."""
-        self._blocks = list(map(_hour, block_starts(map(_beginning, self._working_hours()))))
-        self._index.fill("block_starts", ("hour INTEGER PRIMARY KEY",), ((hour,) for hour in self._blocks))
-
-    def _working_hours(self) -> Iterator[int]:
-        everything = Counting(self._index, Filter(client=self._asked.client), ())
-        where, values = everything._where("usage")
-        only = "usage.time IS NOT NULL AND NOT usage.repeated"
-        return (
-            hour
-            for (hour,) in self._index.ask(
-                f"SELECT DISTINCT {_HOUR.format('usage')} FROM usage WHERE {where} AND {only}", *values
-            )
-        )
+            everything = Counting(index, Filter(client=asked.client), ())
+            hours = everything._ask("usage_sums", "DISTINCT hour", "NOT repeated AND hour IS NOT NULL")
+            self._blocks = list(map(_hour, block_starts(_beginning(hour) for (hour,) in hours)))
 
     # ── calls ──────────────────────────────────────────────────────────────
 
-    def calls(self) -> Iterator[tuple[Names, str, str | None, int]]:
-        """Group, status, kind of failure → how many."""
-        for *names, status, failure, count in self._ask("calls", "calls.status, calls.failure", "count(*)"):
-            yield self._named(names), self._words[status] or "", self._words[failure], count
+    def calls(self) -> Iterator[tuple[Names, str, str | None, float | None, int]]:
+        """Group, status, kind of failure, how long they took as far as it is known → how many calls."""
+        for key, counted in self._counted_calls().items():
+            names: dict[int, Names | None] = {}
+            for (kind, seconds), count in counted.items():
+                if kind not in names:
+                    names[kind] = self._of_call(key, kind)
+                named = names[kind]
+                if named is not None:
+                    what = self._kinds[kind]
+                    status, failure = self._words[what[_STATUS]] or "", self._words[what[_FAILURE]]
+                    yield named, status, failure, None if seconds == UNTIMED else seconds, count
 
-    def seconds(self) -> dict[Names, array[float]]:
-        """Group → how long each call took, as far as it is known."""
-        found: dict[tuple[Any, ...], array[float]] = {}
-        took = "coalesce(calls.duration, calls.elapsed)"
-        for *names, seconds in self._ask("calls", "", took, f"{took} IS NOT NULL", in_groups=False):
-            key = tuple(names)
-            if key not in found:
-                found[key] = array("d")
-            found[key].append(seconds)
-        named: dict[Names, array[float]] = {}
-        for key, each in found.items():
-            named.setdefault(self._named(key), array("d")).extend(each)
-        return named
+    def _counted_calls(self) -> dict[_Key, Counter[tuple[int, float]]]:
+        """Group, as far as it is not told by the kind of call → kind and duration → how many."""
+        found: dict[_Key, Counter[tuple[int, float]]] = {}
+        held: dict[_Key, tuple[bytearray, bytearray]] = {}
+        size = 0
+
+        def count() -> None:
+            for key, (kinds, seconds) in held.items():
+                found.setdefault(key, Counter()).update(zip(_kinds_in(kinds), array("d", seconds), strict=True))
+            held.clear()
+
+        for kinds, seconds, *key in self._ask("call_sums", ", ".join(("kinds", "seconds", *self._keys("call_sums")))):
+            parts = held.get(group := tuple(key))
+            if parts is None:
+                parts = held[group] = bytearray(), bytearray()
+            parts[0].extend(kinds)
+            parts[1].extend(seconds)
+            size += len(kinds) + len(seconds)
+            if size > _HELD:
+                count()
+                size = 0
+        count()
+        return found
+
+    def _of_call(self, key: _Key, kind: int) -> Names | None:
+        """The group of calls of a kind; `None` if they are not asked for."""
+        if self._chosen is not None and kind not in self._chosen:
+            return None
+        rest, what = iter(key), self._kinds[kind]
+        return self._named([what[_OF_KIND[one]] if one in _OF_KIND else next(rest) for one in self._by])
+
+    def _chosen_kinds(self) -> frozenset[int] | None:
+        asked, words = self._asked, self._words
+        if asked.tool is asked.operation is asked.model is None:
+            return None
+
+        def is_chosen(kind: tuple[int | None, ...]) -> bool:
+            tool, operation, model = (words[kind[place]] for place in _OF_KIND.values())
+            return (
+                asked.tool in (None, tool)
+                and asked.operation in (None, operation)
+                and (asked.model is None or (model is not None and model.startswith(asked.model)))
+            )
+
+        return frozenset(number for number, kind in self._kinds.items() if is_chosen(kind))
 
     # ── exchanges ──────────────────────────────────────────────────────────
 
     def repeated(self) -> Iterator[tuple[Names, int]]:
         """Group → how many exchanges were told of before."""
-        for *names, count in self._ask("usage", "", "count(*)", "usage.repeated"):
+        for *names, count in self._in_groups(self._keys("usage_sums"), "coalesce(sum(exchanges), 0)", "repeated"):
             yield self._named(names), count
 
     def tokens(self) -> Iterator[tuple[Names, str, dict[str, int | None], float | None, int]]:
         """Group, model, what is counted of it, what that cost, and how many of its exchanges have no known price."""
-        sums = ", ".join(f"sum(usage.{name})" for name in _KINDS)
-        counts = "count(*), count(usage.logged_cost), sum(usage.tokens IS NULL), sum(usage.doubtful)"
+        sums = ", ".join(f"sum({name})" for name in SUMMED)
+        counts = "sum(exchanges), sum(logged), sum(unsaid), sum(doubtful)"
         # To sort rows into groups is most of the work, so they have as few keys as can be.
-        kept = [one for one in self._by if _QUICK.get(one) != _DAY]
-        within = f"{_DAY.format('usage')}, usage.model, 3 * (16 * ({self._bucket()}) + {_USED}) + {_PRICE}"
+        kept = [one for one in self._by if _TIMES.get(one) != _DAY]
+        keys = (*self._keys("usage_sums", kept), _DAY, "model", "sort")
         self.has_alone = self.has_logged = False
-        for found in self._ask("usage", within, f"max({_PROMPT}), {counts}, {sums}", "NOT usage.repeated", by=kept):
+        for found in self._in_groups(keys, f"max(prompt), {counts}, {sums}", "NOT repeated"):
             rest = found[len(kept) :]
-            day, model, sort, prompt, count, logged, unsaid, doubtful = rest[: -len(_KINDS)]
+            day, model, sort, prompt, count, logged, unsaid, doubtful = rest[: -len(SUMMED)]
             of_group = iter(found)
             names = [next(of_group) if one in kept else day for one in self._by]
             price = sort % 3
-            self.has_alone = self.has_alone or price == _ALONE
+            self.has_alone = self.has_alone or price == ALONE
             self.has_logged = self.has_logged or logged > 0
-            tokens: dict[str, int | None] = dict(zip(_KINDS, rest[-len(_KINDS) :], strict=True))
+            tokens: dict[str, int | None] = dict(zip(SUMMED, rest[-len(SUMMED) :], strict=True))
             cost = None
-            if price == _PRICED:
+            if price == PRICED:
                 summed = UsageRow(session="", stream="", number=0, event="", **(tokens | {"tool_tokens": None}))  # type: ignore[arg-type]
                 cost = self._costs.of_sum(self._words[model] or "", _date(day), prompt, summed)
             counted = tokens | {"exchanges": count, "unsaid": unsaid, "doubtful": doubtful}
@@ -171,114 +187,153 @@ class Counting:
                 self._words[model] or "",
                 counted,
                 cost,
-                count if price != _ALONE and cost is None else 0,
+                count if price != ALONE and cost is None else 0,
             )
 
     def alone(self) -> Iterator[tuple[Names, float | None]]:
         """Group → what exchanges cost that have a price of their own."""
-        names = ("model", "client", "time", "logged_cost", *_KINDS)
-        what = ", ".join(f"usage.{name}" for name in names)
-        wanted = f"NOT usage.repeated AND {_PRICE} = {_ALONE}"
-        for row in self._ask("usage", "", what, wanted, in_groups=False):
-            cells: dict[str, Any] = dict(zip(names, row[len(self._by) :], strict=True))
+        names = ("model", "client", "time", "logged_cost", *SUMMED)
+        for key, row in self._one_by_one(f"{PRICE} = {ALONE}", f"(sort % 3 + 3) % 3 = {ALONE}", names):
+            cells: dict[str, Any] = dict(zip(names, row, strict=True))
             cells["model"], cells["client"] = self._words[cells["model"]], self._words[cells["client"]]
             cells["time"] = moment_of(cells["time"])
             made = UsageRow(session="", stream="", number=0, event="", **cells)
-            yield self._named(row[: len(self._by)]), self._costs.of(made)
+            yield key, self._costs.of(made)
 
     def logged_costs(self) -> Iterator[tuple[Names, float]]:
         """Group → what the log says that an exchange cost."""
-        wanted = "NOT usage.repeated AND usage.logged_cost IS NOT NULL"
-        for *names, cost in self._ask("usage", "", "usage.logged_cost", wanted, in_groups=False):
-            yield self._named(names), cost
+        for key, (cost,) in self._one_by_one("usage.logged_cost IS NOT NULL", "logged > 0", ("logged_cost",)):
+            yield key, cost
+
+    def _one_by_one(self, which: str, holding: str, names: Sequence[str]) -> Iterator[tuple[Names, tuple[Any, ...]]]:
+        """Exchanges that are not added up, each with its group; `holding` says of sums whether they have such ones."""
+        where = f"NOT usage.repeated AND {which} AND {self._within('usage')}"
+        having = f"usage.scope IN (SELECT scope FROM {self._sums('usage_sums')} WHERE {holding})"
+        source = f"(SELECT usage.*, {HOUR_OF.format('usage')} AS hour FROM usage WHERE {where} AND {having})"
+        keys = self._keys("usage_sums")
+        for row in self._ask("usage_sums", ", ".join((*keys, *names)), source=source):
+            yield self._named(row[: len(keys)]), row[len(keys) :]
 
     # ── sessions ───────────────────────────────────────────────────────────
 
-    def sessions(self, tables: Iterable[str], *, in_groups: bool) -> dict[Names, int]:
-        """Group → how many sessions had a call or an exchange in it."""
-        by = self._by if in_groups else ()
-        parts, values = [], []
-        for table in tables:
-            where, given = self._where(table)
-            keys = "".join(f", {one}" for one in self._keys(table, by, {**_TIMES, "day": _DAY, "block": _BLOCK}))
-            parts.append(f"SELECT {table}.scope AS scope{keys} FROM {table} WHERE {where}")
-            values += given
-        names = [f"k{number}" for number in range(len(by))]
-        grouped = f" GROUP BY {', '.join(names)}" if names else ""
-        statement = (
-            f"WITH part({', '.join(('scope', *names))}) AS ({' UNION '.join(parts)})"
-            f" SELECT {', '.join((*names, 'count(DISTINCT scopes.session)'))}"
-            f" FROM part JOIN scopes ON scopes.id = part.scope{grouped}"
-        )
-        return {self._named(found, by): count for *found, count in self._index.ask(statement, *values)}
+    def sessions(self, tables: Iterable[str]) -> tuple[Counter[Names], int]:
+        """Group → how many sessions had a call or an exchange in it; and in how many there was any."""
+        found, count = Counter[Names](), 0
+        each = [self._groups_of_sessions(table) for table in tables]
+        for _, some in groupby(each[0] if len(each) == 1 else merge(*each, key=_session), key=_session):
+            for one in set().union(*(names for _, names in some)):
+                found[one] += 1
+            count += 1
+        return found, count
+
+    def _groups_of_sessions(self, table: str) -> Iterator[tuple[int, set[Names]]]:
+        """Each session, in their order, with its groups."""
+        is_of_kind = table == "call_sums" and (self._chosen is not None or not _OF_KIND.keys().isdisjoint(self._by))
+        named: dict[_Key, dict[int, Names | None]] = {}
+        what = ("session", "kinds" if is_of_kind else "NULL", *self._keys(table))
+        rows = self._ask(table, ", ".join(what), then="ORDER BY session")
+        for session, some in groupby(rows, key=_session):
+            groups: set[Names] = set()
+            for _, kinds, *key in some:
+                if not is_of_kind:
+                    groups.add(self._named(key))
+                    continue
+                known = named.setdefault(tuple(key), {})
+                for kind in set(_kinds_in(kinds)):
+                    if kind not in known:
+                        known[kind] = self._of_call(tuple(key), kind)
+                    one = known[kind]
+                    if one is not None:
+                        groups.add(one)
+            if groups:
+                yield session, groups
 
     # ── SQL ────────────────────────────────────────────────────────────────
 
-    def _ask(
-        self,
-        table: str,
-        within: str,
-        what: str,
-        only: str = "1",
-        *,
-        in_groups: bool = True,
-        by: Sequence[str] | None = None,
-    ) -> Iterator[tuple[Any, ...]]:
-        where, values = self._where(table)
-        keys = [*self._keys(table, self._by if by is None else by, _QUICK), *([within] if within else [])]
-        selected = ", ".join((*keys, what))
-        grouped = f" GROUP BY {', '.join(keys)}" if in_groups and keys else ""
-        return self._index.ask(f"SELECT {selected} FROM {table} WHERE {where} AND {only}{grouped}", *values)
+    def _in_groups(self, keys: Sequence[str], what: str, only: str) -> Iterator[tuple[Any, ...]]:
+        return self._ask("usage_sums", ", ".join((*keys, what)), only, f"GROUP BY {', '.join(keys)}" if keys else "")
 
-    def _keys(self, table: str, by: Sequence[str], times: Mapping[str, str]) -> list[str]:
-        known = _CALLS if table == "calls" else _USAGE
-        named = {
-            one: f"(SELECT {column} FROM temp.scope_facts WHERE scope = {table}.scope)"
-            for one, column in _OF_SCOPE.items()
-        }
-        return [(known | named)[one] if one in known or one in named else times[one].format(table) for one in by]
+    def _ask(
+        self, table: str, what: str, only: str = "1", then: str = "", *, source: str | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        """What a statement gives about the sums that are asked for, or about a `source` that has their columns."""
+        where, values = self._where(table)
+        source = self._sums(table) if source is None else source
+        return self._index.ask(f"SELECT {what} FROM {source} AS sums WHERE {where} AND {only} {then}", *values)
+
+    def _keys(self, table: str, by: Sequence[str] | None = None) -> list[str]:
+        """What rows of sums are grouped by."""
+        known = self._by if by is None else by
+        return [_KEYS.get(one, one) for one in known if table == "usage_sums" or one not in _OF_KIND]
+
+    def _sums(self, table: str) -> str:
+        """The sums of the time that is asked about, as SQL."""
+        if table not in self._made:
+            self._made[table] = self._chosen_sums(table)
+        return self._made[table]
+
+    def _chosen_sums(self, table: str) -> str:
+        """Those that are kept; and where a time begins or ends within an hour, or they are others, some made for it."""
+        rows, thresholds = ("usage" if table == "usage_sums" else "calls"), self._costs.thresholds
+        if self._scopes is not None:
+            of_them = f"{rows}.scope IN (SELECT value FROM json_each(?)) AND {self._within(rows)}"
+            return for_a_question(self._index, table, [(of_them, (self._scopes,))], thresholds)
+        if rows == "usage" and thresholds != THRESHOLDS:
+            return for_a_question(self._index, table, [(self._within(rows), ())], thresholds)
+        begin, end = self._times()
+        if begin is end is None:
+            return table
+        first = None if begin is None else -(-begin // HOUR)
+        last = None if end is None else end // HOUR
+        whole = " AND ".join((*(f"hour >= {one}" for one in _given(first)), *(f"hour < {one}" for one in _given(last))))
+        parts = [
+            (
+                f"{rows}.scope IN (SELECT scope FROM {table} WHERE hour = {hour}) AND {self._within(rows)}"
+                f" AND {HOUR_OF.format(rows)} = {hour}",
+                (),
+            )
+            for hour in sorted({one // HOUR for one in _given(begin, end) if one % HOUR})
+        ]
+        made = for_a_question(self._index, table, parts, thresholds)
+        return f"(SELECT * FROM {table} WHERE {whole} UNION ALL SELECT * FROM {made})"
+
+    def _within(self, rows: str) -> str:
+        """Which rows are of the time that is asked about."""
+        begin, end = self._times()
+        within = (*(f"{rows}.time >= {one}" for one in _given(begin)), *(f"{rows}.time < {one}" for one in _given(end)))
+        return " AND ".join(within) or "1"
+
+    def _times(self) -> tuple[int | None, int | None]:
+        """The time that is asked about, in microseconds: from when, and until before when."""
+        since, until = (None if one is None else _microseconds(one) for one in (self._asked.since, self._asked.until))
+        return since, until
 
     def _where(self, table: str) -> tuple[str, list[Any]]:
         asked = self._asked
-        where, values = [f"{table}.{_COPIES}", current_rows(table)], list[Any]()
-        if self._scopes is not None:
-            where.append(f"{table}.scope IN (SELECT value FROM json_each(?))")
-            values.append(self._scopes)
+        where, values = ["1"], list[Any]()
         if self._roots is not None:
             of_session = "SELECT scope FROM temp.scope_facts WHERE root IN (SELECT value FROM json_each(?))"
-            where.append(f"{table}.scope IN ({of_session})")
+            where.append(f"sums.scope IN ({of_session})")
             values.append(self._roots)
-        if table == "calls" and asked.client is None:
+        if asked.client is not None:
+            where.append("sums.client = (SELECT id FROM words WHERE word = ?)")
+            values.append(asked.client)
+        elif table == "call_sums":
             hooks = [number for number, word in self._words.items() if word is not None and word.endswith(HOOK)]
             if hooks:
-                where.append(f"coalesce({_CLIENT}, 0) NOT IN ({', '.join(map(str, hooks))})")
-        if asked.since is not None:
-            where.append(f"{table}.time >= ?")
-            values.append(microseconds(asked.since))
-        if asked.until is not None:
-            where.append(f"{table}.time < ?")
-            values.append(microseconds(asked.until))
-        if asked.model is not None:
-            where.append(f"{table}.model IN (SELECT id FROM words WHERE substr(word, 1, ?) = ?)")
+                where.append(f"coalesce(sums.client, 0) NOT IN ({', '.join(map(str, hooks))})")
+        if asked.model is not None and table == "usage_sums":
+            where.append("sums.model IN (SELECT id FROM words WHERE substr(word, 1, ?) = ?)")
             values += [len(asked.model), asked.model]
-        chosen = {"tool": asked.tool, "operation": asked.operation} if table == "calls" else {}
-        known = _CALLS if table == "calls" else _USAGE
-        for name, word in (*chosen.items(), ("client", asked.client)):
-            if word is not None:
-                where.append(f"{known[name]} = (SELECT id FROM words WHERE word = ?)")
-                values.append(word)
         return " AND ".join(where), values
 
-    def _bucket(self) -> str:
-        """Between which thresholds of prices a prompt is."""
-        cases = "".join(
-            f" WHEN {_PROMPT} <= {most} THEN {number}" for number, most in enumerate(self._costs.thresholds)
-        )
-        return f"CASE{cases} ELSE -1 END" if cases else "-1"
-
-    def _named(self, names: Sequence[Any], by: Sequence[str] | None = None) -> Names:
-        by = self._by if by is None else by
-        return tuple([self._name(one, kind) for one, kind in zip(names, by, strict=True)])
+    def _named(self, key: Sequence[Any]) -> Names:
+        """The names of a group whose key has all that is grouped by."""
+        found = self._named_keys.get(known := tuple(key))
+        if found is None:
+            found = tuple([self._name(one, kind) for one, kind in zip(known, self._by, strict=True)])
+            self._named_keys[known] = found
+        return found
 
     def _name(self, one: Any, kind: str) -> Any:
         if kind in _WORDS:
@@ -316,6 +371,21 @@ def costs_of(index: Index, families: Mapping[str, Iterable[Key]]) -> dict[str, t
         known.setdefault(root, []).extend(() if cost is None else (cost,))
         unpriced[root] += cost is None
     return {root: (fsum(costs) if costs else None, unpriced[root], tokens.get(root)) for root, costs in known.items()}
+
+
+_session = itemgetter(0)
+
+
+def _kinds_in(packed: bytes | bytearray) -> memoryview[int]:
+    return memoryview(packed).cast("I")
+
+
+def _given(*some: int | None) -> list[int]:
+    return [one for one in some if one is not None]
+
+
+def _microseconds(time: datetime.datetime) -> int:
+    return round(time.timestamp() * 1_000_000)
 
 
 def _date(day: int) -> datetime.date:

@@ -30,18 +30,20 @@ from .layout import (
     AGENTS,
     COMPUTED,
     NAMED,
+    SUMS,
     TEXTS,
     WORDS,
     FileTexts,
     Words,
     Writing,
+    exchange_key,
     first_text,
     statements,
 )
 from .rows import KEYS, TABLES, AgentRow
 from .tables import Built
 
-_LAYOUT: Final = 9
+_LAYOUT: Final = 10
 """Counts up when the tables or what is written to them change."""
 _BATCH: Final = 200
 _BATCH_BYTES: Final = 32 << 20
@@ -155,6 +157,7 @@ class Index:
             database.execute("PRAGMA temp_store = FILE")
             _patiently(database, "PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
+            database.create_function("session_key", 1, exchange_key, deterministic=True)
             self._prepared(database)
         except BaseException:
             database.close()
@@ -390,6 +393,9 @@ class Index:
             (file,),
         )
         remove("INSERT OR IGNORE INTO unsettled VALUES (?)", (file,))
+        for table in SUMS:
+            sums = "SELECT session_key(session), id FROM scopes WHERE file = ?"
+            remove(f"DELETE FROM {table} WHERE (session, scope) IN ({sums})", (file,))
         for table in (*TABLES, "agents"):
             remove(f"DELETE FROM {table} WHERE scope IN (SELECT id FROM scopes WHERE file = ?){which}", (file,))
         remove(f"DELETE FROM texts WHERE id BETWEEN ? AND ?{which}", (first_text(file), first_text(file + 1) - 1))
@@ -448,13 +454,15 @@ class Index:
                 database.executemany("INSERT INTO looked(id) SELECT id FROM files WHERE path = ?", paths)
         self._is_looking = True
 
-    def rows(self, table: str, where: str = "", values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of a table as they are stored, its columns in their order; `file` is the path.
+    def rows(
+        self, table: str, where: str = "", values: Iterable[Any] = (), *, columns: Sequence[str] | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        """The rows of a table as they are stored, all its columns in their order, or these; `file` is the path.
 
         Where a row was read from the end of a file that may still grow, that row stands for the one before it.
         """
-        texts = TEXTS[table]
-        names = TABLES[table].__struct_fields__
+        names = TABLES[table].__struct_fields__ if columns is None else tuple(columns)
+        texts = [name for name in TEXTS[table] if name in names]
         selected = ", ".join(_selected(table, name) for name in names)
         # Files are gone through in their order, and the rows of each by their key: nothing has to be sorted.
         statement = (
@@ -474,14 +482,17 @@ class Index:
         """Rows with their words and texts."""
         words = self.words()
         numbers = [place for place, name in enumerate(names) if name in WORDS[table]]
-        texts = [names.index(name) for name in TEXTS[table]]
+        texts = [
+            (place, kept) for kept, name in enumerate(TEXTS[table]) for place, one in enumerate(names) if one == name
+        ]
         at = FileTexts(self._database, table).at
         for row in rows:
             cells = list(row)
             if texts:
                 place = cells.pop()
-                for column, text in zip(texts, at(cells.pop(), place), strict=True):
-                    cells[column] = text
+                kept = at(cells.pop(), place)
+                for column, text in texts:
+                    cells[column] = kept[text]
             for column in numbers:
                 cells[column] = words[cells[column]]
             yield tuple(cells)
@@ -515,7 +526,7 @@ class Index:
         """Makes a table that only this connection has, and that ends with it."""
         self._database.execute(f"DROP TABLE IF EXISTS temp.{table}")
         self._database.execute(f"CREATE TEMP TABLE {table}({', '.join(columns)})")
-        with _transaction(self._database, kind="DEFERRED"):
+        with nullcontext() if self._database.in_transaction else _transaction(self._database, kind="DEFERRED"):
             self._database.executemany(f"INSERT INTO temp.{table} VALUES ({', '.join('?' * len(columns))})", rows)
 
     @contextmanager
@@ -526,6 +537,12 @@ class Index:
                 yield
         except sqlite3.Error as error:
             raise self._unusable(error) from error
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is asked within is asked of the index as it is at the first question, whoever writes meanwhile."""
+        with _transaction(self._database, kind="DEFERRED"):
+            yield
 
     def unlisted(self, limit: int) -> set[str]:
         """Some sessions that changed since they were put on the list."""

@@ -63,6 +63,20 @@ SCOPES: Final = (
     "CREATE TABLE words(id INTEGER PRIMARY KEY, word TEXT UNIQUE NOT NULL)",
     "CREATE TABLE texts(id INTEGER PRIMARY KEY, provisional INTEGER, data BLOB)",
 )
+SUMMED: Final = (
+    *("input_tokens", "cached_read_tokens", "cached_write_tokens", "output_tokens"),
+    *("reasoning_tokens", "tool_tokens", "tokens"),
+)
+"""What of exchanges is added up."""
+_OF_SUMS: Final = ("session", "scope", "number", "hour", "client")
+USAGE_SUMS: Final = (
+    *(*_OF_SUMS, "model", "repeated", "sort", "prompt"),
+    *("exchanges", "logged", "unsaid", "doubtful", *SUMMED),
+)
+CALL_SUMS: Final = (*_OF_SUMS, "kinds", "seconds")
+SUMS: Final = {"usage_sums": USAGE_SUMS, "call_sums": CALL_SUMS}
+"""Table of sums (`sums`) → its columns."""
+CALL_KINDS: Final = ("name", "operation", "model", "status", "failure")
 AGENTS: Final = AgentRow.__struct_fields__[len(NAMED) :]
 
 
@@ -90,6 +104,9 @@ def statements() -> Iterator[str]:
     yield "CREATE INDEX usage_exchange ON usage(exchange_key) WHERE exchange_key IS NOT NULL"
     yield f"CREATE TABLE agents(scope INTEGER, provisional INTEGER, {', '.join(AGENTS)})"
     yield "CREATE INDEX agents_scope ON agents(scope)"
+    for table, names in SUMS.items():
+        yield f"CREATE TABLE {table}({', '.join(names)}, PRIMARY KEY(session, scope, number)) WITHOUT ROWID"
+    yield f"CREATE TABLE call_kinds(id INTEGER PRIMARY KEY, {', '.join(CALL_KINDS)})"
 
 
 def exchange_key(exchange: str | None) -> int | None:

@@ -34,11 +34,11 @@ from .projects import Project, projects_of
 from .rows import TABLES, Row, SessionRow, UsageRow, columns_of
 from .session_list import SessionList
 from .sessions import key_of, numbered, sessions_of
-from .settled import Repeats, settle
 from .whole_sessions import Key, Table, WholeSessions, as_struct, copies_in, is_copy, key
 
 if TYPE_CHECKING:
     from .scope_facts import ScopeFacts
+    from .settled import Repeats
     from .spooled import Spooled
     from .sql import Asked, Result, SqlLimits
 
@@ -203,6 +203,8 @@ class Query:
             self.refresh()
         if not self.is_of_the_whole_index():
             return None
+        from .settled import settle
+
         try:
             settle(self.index)
         except StorageError:
@@ -348,12 +350,14 @@ class Query:
     def costs_of(self, rows: Iterable[SessionRow]) -> dict[str, tuple[float | None, int, int | None]] | None:
         """The same as `costs` of some sessions alone, by sums of the index; `None` if it is not of just these files."""
         from .counted import costs_of
+        from .settled import settled_for_reading
 
         sessions, index = self._stored_list(), self.settled()
         if index is None or sessions is None:
             return None
         families = {row.session: [key(one) for one in sessions.family(row)] for row in rows}
-        return costs_of(index, families)
+        with settled_for_reading(index):
+            return costs_of(index, families)
 
     def costs(self) -> dict[str, tuple[float | None, int, int | None]]:
         """Session → what it and its sub-agents cost, how many of their exchanges have no known price, and their tokens.
@@ -474,6 +478,8 @@ class Query:
         shifted = (self._all.shifted(row) for row in rows)
         if kind is not UsageRow:
             return shifted
+        from .settled import Repeats
+
         forks = {row.session: row.forked_from for row in self._all.rows if row.forked_from is not None}
         return _priced(shifted, Repeats(forks))  # type: ignore[arg-type]
 

@@ -1,18 +1,24 @@
 """Which logs are copies of others, and which exchanges another session or file told of before: decided once, and kept.
 
-Rule: what is decided is what going through all rows in the order of their files says (`whole_sessions.is_copy`,
+Rules: what is decided is what going through all rows in the order of their files says (`whole_sessions.is_copy`,
 `Repeats`). It is decided anew for what changed: files that were read, and exchanges that were taken away.
+The sums of all that this may change are made anew with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
+from .costs import THRESHOLDS
 from .index import Index
 from .rows import UsageRow
+from .sums import renew
 from .whole_sessions import copies_in
 
+_TRIES: Final = 10
+"""How often an index is settled that another process writes to in the same moment."""
 _IN_ORDER: Final = "replace(files.path, '/', char(1))"
 """Files are walked folder by folder, sorted by the parts of their paths."""
 _ALIKE: Final = "size, tail, format, beside"
@@ -24,6 +30,7 @@ _TOLD_OFTEN: Final = f"""SELECT exchange_key FROM usage WHERE exchange_key IN ({
 _TELLERS: Final = f"""SELECT usage.scope FROM usage JOIN scopes ON scopes.id = usage.scope
  JOIN files ON files.id = scopes.file WHERE exchange_key = ? AND NOT files.copy
  ORDER BY {_IN_ORDER}, usage.place LIMIT 1"""
+_READ: Final = "SELECT scopes.id FROM unsettled JOIN scopes ON scopes.file = unsettled.file"
 _FORKS: Final = """SELECT DISTINCT scopes.session, forked_from FROM sessions JOIN scopes ON scopes.id = sessions.scope
  WHERE forked_from IS NOT NULL AND EXISTS (SELECT 1 FROM scopes AS part JOIN unsettled ON unsettled.file = part.file
  WHERE part.session IN (scopes.session, sessions.forked_from))"""
@@ -36,15 +43,51 @@ _UNNAMED: Final = f"""SELECT usage.scope, usage.place, scopes.session, {", ".joi
 
 def settle(index: Index) -> None:
     """Decides what is not decided yet."""
-    if not next(index.ask("SELECT EXISTS (SELECT 1 FROM unsettled) OR EXISTS (SELECT 1 FROM unsettled_exchanges)"))[0]:
+    if is_settled(index):
         return
     with index.writing():
+        if not _are_thresholds_known(index):
+            index.write("INSERT OR IGNORE INTO unsettled SELECT id FROM files", [()])
+            index.write("INSERT OR REPLACE INTO about VALUES ('thresholds', ?)", [(_thresholds(),)])
         _mark_copies(index)
         changed = [(scope, key) for key in _keys(index) for scope in _teller(index, key)]
         index.write("UPDATE usage SET repeated = (scope <> ?) WHERE exchange_key = ?", changed)
-        index.write("UPDATE usage SET repeated = ? WHERE scope = ? AND place = ?", list(_of_forks(index)))
+        forked = list(_of_forks(index))
+        index.write("UPDATE usage SET repeated = ? WHERE scope = ? AND place = ?", forked)
+        scopes = {scope for (scope,) in index.ask(_READ)} | {scope for _, scope, _ in forked}
+        of_exchange = "SELECT DISTINCT scope FROM usage WHERE exchange_key = ?"
+        scopes.update(scope for _, key in changed for (scope,) in index.ask(of_exchange, key))
+        renew(index, scopes, THRESHOLDS)
         index.write("DELETE FROM unsettled", [()])
         index.write("DELETE FROM unsettled_exchanges", [()])
+
+
+@contextmanager
+def settled_for_reading(index: Index) -> Iterator[None]:
+    """Settles an index, and holds it as it is then: a file that changes while it is counted is counted next time."""
+    with ExitStack() as stack:
+        for _ in range(_TRIES):
+            settle(index)
+            stack.enter_context(index.reading())
+            if is_settled(index):
+                break
+            stack.close()
+        yield
+
+
+def is_settled(index: Index) -> bool:
+    """Whether everything is decided, and the sums are those of all rows."""
+    ((is_open,),) = index.ask("SELECT EXISTS (SELECT 1 FROM unsettled) OR EXISTS (SELECT 1 FROM unsettled_exchanges)")
+    return not is_open and _are_thresholds_known(index)
+
+
+def _thresholds() -> str:
+    """The lengths of prompts beyond which listed prices are others: exchanges are added up between two of them."""
+    return " ".join(map(str, THRESHOLDS))
+
+
+def _are_thresholds_known(index: Index) -> bool:
+    return [(_thresholds(),)] == list(index.ask("SELECT value FROM about WHERE name = 'thresholds'"))
 
 
 def _keys(index: Index) -> list[int]:

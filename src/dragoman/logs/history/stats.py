@@ -10,10 +10,11 @@ from __future__ import annotations
 import datetime
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from math import fsum
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 
@@ -24,6 +25,7 @@ from .counted import COUNTED, HOOK, Counting
 from .filter import EVERYTHING, Filter
 from .query import Query
 from .rows import CallRow, SessionRow, UsageRow
+from .settled import settled_for_reading
 from .usage import usage_rows
 from .whole_sessions import Key, key
 
@@ -161,7 +163,8 @@ class _Tally:
         self.counted_sessions: int | None = None
         self.calls = Calls(failed_by={})
         self.failed: Counter[str] = Counter()
-        self.seconds: MutableSequence[float] = []
+        self.seconds: Counter[float] = Counter()
+        """How long → how many calls took that long: as logs say it in milliseconds, many take as long as others."""
         self.tokens = Tokens()
         # Added up at the end, and exactly: a sum of dollars must not depend on the order of its groups.
         self.costs: list[float] = []
@@ -176,7 +179,7 @@ class _Tally:
             self.failed[row.failure or "failed"] += 1
         seconds = seconds_of(row)
         if seconds is not None:
-            self.seconds.append(seconds)
+            self.seconds[seconds] += 1
 
     def usage(self, row: UsageRow) -> None:
         self.sessions.add(row.session)
@@ -197,13 +200,15 @@ class _Tally:
         if row.logged_cost is not None:
             self.logged_costs.append(row.logged_cost)
 
-    def called(self, status: str, failure: str | None, count: int) -> None:
-        """Adds so many calls that ended in one way."""
+    def called(self, status: str, failure: str | None, seconds: float | None, count: int) -> None:
+        """Adds so many calls that ended in one way and took as long."""
         self.calls.calls += count
         self.calls.waiting += count * (status == "waiting")
         if status == "failed":
             self.calls.failures += count
             self.failed[failure or "failed"] += count
+        if seconds is not None:
+            self.seconds[seconds] += count
 
     def used(self, counted: Mapping[str, int | None], cost: float | None, unpriced: int) -> None:
         """Adds what was counted of some exchanges."""
@@ -219,7 +224,7 @@ class _Tally:
         self.sessions |= other.sessions
         self.models |= other.models
         self.failed += other.failed
-        self.seconds.extend(other.seconds)
+        self.seconds += other.seconds
         self.costs += other.costs
         self.logged_costs += other.logged_costs
         for ours, theirs in ((self.calls, other.calls), (self.tokens, other.tokens)):
@@ -230,8 +235,8 @@ class _Tally:
 
     def group(self, names: dict[str, str | None]) -> Group:
         self.calls.failed_by = dict(sorted(self.failed.items(), key=lambda one: (-one[1], one[0])))
-        seconds = sorted(self.seconds)
-        if seconds:
+        if self.seconds:
+            seconds = _Ranked(self.seconds)
             self.calls.timed = len(seconds)
             self.calls.median, self.calls.p90 = quantile(seconds, 0.5), quantile(seconds, 0.9)
             self.calls.longest = seconds[-1]
@@ -290,7 +295,8 @@ class _Counting:
             of_sessions = needs_sessions or (asked.project, asked.session) != (None, None)
             known = query.scope_facts() if index is not None and of_sessions else None
             if index is not None and (known is not None or not of_sessions):
-                self._take_counts(Counting(index, asked, by, known=known))
+                with settled_for_reading(index):
+                    self._take_counts(Counting(index, asked, by, known=known))
                 return
         if not self._is_light:
             self._known.rows = {key(row): row for row in query.rows(SessionRow, self._sessions_asked)}
@@ -311,12 +317,10 @@ class _Counting:
 
     def _take_counts(self, counting: Counting) -> None:
         """Takes what the index has counted."""
-        tables = [*([] if self._tokens_only else ["calls"]), *(["usage"] if self._has_tokens else [])]
+        tables = [*([] if self._tokens_only else ["call_sums"]), *(["usage_sums"] if self._has_tokens else [])]
         if not self._tokens_only:
-            for names, status, failure, count in counting.calls():
-                self._tally(names).called(status, failure, count)
-            for names, seconds in counting.seconds().items():
-                self._tally(names).seconds = seconds
+            for names, status, failure, seconds, count in counting.calls():
+                self._tally(names).called(status, failure, seconds, count)
         if self._has_tokens:
             for names, count in counting.repeated():
                 self._tally(names).tokens.repeated += count
@@ -327,10 +331,9 @@ class _Counting:
                 self._tally(names).used({}, alone, int(alone is None))
             for names, logged in counting.logged_costs() if counting.has_logged else ():
                 self._tally(names).logged_costs.append(logged)
-        for names, sessions in counting.sessions(tables, in_groups=True).items():
-            if names or sessions:
-                self._tally(names).counted_sessions = sessions
-        self._sessions = counting.sessions(tables, in_groups=False).get((), 0)
+        groups, self._sessions = counting.sessions(tables)
+        for names, sessions in groups.items():
+            self._tally(names).counted_sessions = sessions
 
     def _count_calls(self) -> None:
         asked = self._asked
@@ -405,6 +408,20 @@ def _is_asked(time: datetime.datetime | None, model: str | None, asked: Filter) 
 def seconds_of(row: CallRow) -> float | None:
     """How long a call took: as its log says, else by the times of call and result."""
     return row.duration if row.duration is not None else row.elapsed
+
+
+class _Ranked(Sequence[float]):
+    """Values in order, of which only the different ones are held."""
+
+    def __init__(self, counted: Counter[float]) -> None:
+        self._values = sorted(counted)
+        self._ends = list(accumulate(counted[value] for value in self._values))
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._values[bisect_right(self._ends, place % len(self))]
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
