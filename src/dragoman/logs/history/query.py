@@ -7,7 +7,7 @@ leaves nothing behind.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cache
 from itertools import islice
@@ -483,13 +483,26 @@ class Query:
         forks = {row.session: row.forked_from for row in self._all.rows if row.forked_from is not None}
         return _priced(shifted, Repeats(forks))  # type: ignore[arg-type]
 
-    def stored_rows(self, name: str) -> Iterator[tuple[Any, ...]]:
-        """All rows of a table, as fast as possible: tuples in the order of its struct's fields, times in µs."""
+    def stored_rows(self, name: str, columns: Sequence[str] | None = None) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table, as fast as possible: tuples of these columns (of the struct's fields), times in µs."""
+        from .stored_rows import stored_rows
+
         kind = TABLES[name]
-        if kind in (SessionRow, UsageRow):
-            get = cells_of(kind.__struct_fields__)
-            return (tuple(get(row)) for row in self.rows(kind))
-        return self._all.plainly_shifted(kind.__struct_fields__, self.looked().rows(name))
+        fields = kind.__struct_fields__
+        index, sessions = self.settled(), self._stored_list()
+        if index is not None and sessions is not None:
+            self._is_looking = False  # those are of all files
+            return stored_rows(index, sessions, name, fields if columns is None else columns)
+        get = cells_of(fields)
+        whole = (
+            (tuple(get(row)) for row in self.rows(kind))
+            if kind in (SessionRow, UsageRow)
+            else self._all.plainly_shifted(fields, self.looked().rows(name))
+        )
+        if columns is None:
+            return whole
+        places = [fields.index(one) for one in columns]
+        return (tuple([row[place] for place in places]) for row in whole)
 
     def sql(self, text: str, limits: SqlLimits | None = None) -> Result:
         """The result of an SQL statement over the tables, run by DuckDB without access to files or the network.

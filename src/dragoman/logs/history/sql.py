@@ -13,8 +13,9 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -85,8 +86,8 @@ _OUT_OF_MEMORY: Final = (-6, -7, -9, -11)
 _OUT_OF_TIME: Final = -24
 _PASSED_ON: Final = ("PATH", "HOME", "TZ", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME")
 
-Rows = Callable[[str], Iterable[tuple[Any, ...]]]
-"""Table → its rows as they are stored, their cells in the order of the struct's fields."""
+Rows = Callable[[str, Sequence[str]], Iterable[tuple[Any, ...]]]
+"""Table and columns → its rows as they are stored."""
 
 
 class Asked:
@@ -116,13 +117,34 @@ class Asked:
             self._text.encode()
         except UnicodeEncodeError as error:
             raise QueryRefused(f"the SQL is not Unicode text (character {error.start + 1})") from error
-        with self._stack as stack, TemporaryDirectory(prefix="dragoman-") as folder:
-            statements = [one for name in _named(self._text) for one in _filled(Path(folder), self._rows_of, name)]
-            self._start(packages, [(f"SET memory_limit = '{self._limits.memory // 1024}KiB'", []), *statements])
-            self._expect("filled", limited=False)
-            self.columns = tuple(self._expect("columns"))
-            self._stack = stack.pop_all()
+        is_answered = self._is_answered(packages) or self._is_answered(packages, is_whole=True)
+        assert is_answered
         return self
+
+    def _is_answered(self, packages: str, *, is_whole: bool = False) -> bool:
+        """Starts the process and gives it what it asks for; with `is_whole`, all columns of the tables.
+
+        Else `False` says that the statement means a column that it does not name.
+        """
+        with ExitStack() as stack, TemporaryDirectory(prefix="dragoman-") as folder:
+            self._stack = stack
+            self._start(packages)
+            named = self._expect("named", limited=False)
+            columns = None if is_whole else named
+            statements: list[tuple[str, list[Any]]] = [(f"SET memory_limit = '{self._limits.memory // 1024}KiB'", [])]
+            declared = []
+            for name in _named(self._text):
+                chosen = _chosen(name, columns)
+                statements += _filled(Path(folder), self._rows_of, name, chosen)
+                if columns is not None:
+                    declared.append(f"CREATE OR REPLACE TABLE {_declared(name, columns_of(TABLES[name]))}")
+            self._tell({"statements": [*statements, *((one, []) for one in CLOSED)], "declared": declared})
+            self._expect("filled", limited=False)
+            kind, value = self._next(("columns", "whole"))
+            if kind == "columns":
+                self.columns = tuple(value)
+                self._stack = stack.pop_all()
+            return kind == "columns"
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
@@ -138,16 +160,17 @@ class Asked:
 
     # ── the process ────────────────────────────────────────────────────────
 
-    def _start(self, packages: str, statements: list[tuple[str, list[Any]]]) -> None:
+    def _start(self, packages: str) -> None:
         order = {
             "starter": os.getpid(),
             "packages": packages,
-            "statements": [*statements, *((one, []) for one in CLOSED)],
             "sql": self._text,
+            "tables": list(TABLES),
             "memory": self._limits.memory,
             "seconds": self._limits.seconds,
             "row_bytes": _ROW_BYTES,
         }
+        self._messages = Queue(1)  # of a process before this one, something may be left
         self._errors = self._stack.enter_context(TemporaryFile())  # noqa: SIM115 - entered here
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(_PROGRAM)],
@@ -159,9 +182,13 @@ class Asked:
         listening = Thread(target=self._listen, name="dragoman-sql", daemon=True)
         self._stack.callback(self._end, listening)
         listening.start()
+        self._tell(order)
+
+    def _tell(self, order: dict[str, Any]) -> None:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError), self._process.stdin as stdin:  # if it has ended, that is heard below
-            stdin.write(msgspec.json.encode(order))
+        with suppress(BrokenPipeError):  # if it has ended, that is heard when it is listened to
+            self._process.stdin.write(msgspec.json.encode(order) + b"\n")
+            self._process.stdin.flush()
 
     def _listen(self) -> None:
         """Reads what the process says, one message ahead: a reader that takes its time keeps it waiting."""
@@ -178,6 +205,9 @@ class Asked:
     def _end(self, listening: Thread) -> None:
         self._process.kill()
         self._process.wait()
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         while listening.is_alive():
             with suppress(Empty):
                 self._messages.get(timeout=0.05)
@@ -288,33 +318,51 @@ def _named(text: str) -> list[str]:
 def load(database: Any, rows_of: Rows, name: str) -> None:
     """Fills a table of a database of our own."""
     with TemporaryDirectory(prefix="dragoman-") as folder:
-        for statement, values in _filled(Path(folder), rows_of, name):
+        for statement, values in _filled(Path(folder), rows_of, name, columns_of(TABLES[name])):
             database.execute(statement, values)
 
 
-def _filled(folder: Path, rows_of: Rows, name: str) -> list[tuple[str, list[Any]]]:
-    """Writes a table's rows to a file; gives the statements that read it.
+_LINES: Final = 1_000
+"""Rows that are written at once."""
+
+
+def _chosen(name: str, named: Iterable[str] | None) -> dict[str, str]:
+    """The columns of a table that are named, each with its type; one where none is, for rows are counted too."""
+    columns = columns_of(TABLES[name])
+    if named is None:
+        return columns
+    wanted = frozenset(named)
+    chosen = {column: type for column, type in columns.items() if column in wanted}
+    return chosen or dict([next(one for one in columns.items() if one[1] == "BIGINT")])
+
+
+def _declared(name: str, columns: dict[str, str]) -> str:
+    return f"{name}({', '.join(f'{column} {type}' for column, type in columns.items())})"
+
+
+def _filled(folder: Path, rows_of: Rows, name: str, columns: dict[str, str]) -> list[tuple[str, list[Any]]]:
+    """Writes these columns of a table to a file; gives the statements that read it.
 
     As lines of JSON, because that is by far the quickest way in without further packages.
     """
-    kind = TABLES[name]
-    columns, fields = columns_of(kind), kind.__struct_fields__
     encoder = msgspec.json.Encoder()
     path = folder / f"{name}.json"
     with path.open("wb") as file:
-        for row in rows_of(name):
-            file.write(encoder.encode(dict(zip(fields, row, strict=True))))
-            file.write(b"\n")
-    declared = ", ".join(f"{column} {type}" for column, type in columns.items())
+        rows = iter(rows_of(name, tuple(columns)))
+        while some := [dict(zip(columns, row, strict=True)) for row in islice(rows, _LINES)]:
+            file.write(encoder.encode_lines(some))
     return [
-        (f"CREATE TABLE {name}({declared})", []),
-        (f"INSERT INTO {name} {selected_from_json(kind)}", [str(path)]),
+        (f"CREATE TABLE {_declared(name, columns)}", []),
+        (f"INSERT INTO {name} {_selected_from_json(columns)}", [str(path)]),
     ]
 
 
 def selected_from_json(kind: type[Row]) -> str:
     """What reads the rows of a table from a file of JSON lines, as they are stored; the file is the parameter."""
-    columns = columns_of(kind)
+    return _selected_from_json(columns_of(kind))
+
+
+def _selected_from_json(columns: dict[str, str]) -> str:
     given = ", ".join(f"{column}: '{_GIVEN.get(type, type)}'" for column, type in columns.items())
     taken = ", ".join(f"{_TAKEN.get(type, '{}').format(column)} AS {column}" for column, type in columns.items())
     return f"SELECT {taken} FROM read_json(?, format = 'newline_delimited', columns = {{{given}}})"

@@ -4,7 +4,8 @@ Rules: a program of its own that imports the standard library and DuckDB alone. 
 than its order says, and it ends with whoever started it. DuckDB's own limit on memory does not count every value, and
 some of its functions do not heed an interrupt: both hold only for a process that can be ended.
 
-Reads one JSON order from standard input. Writes messages to standard output: four bytes of length, then a pickle.
+Reads two lines of JSON from standard input: the order, and when it has said which columns the statement names, how the
+tables are filled. Writes messages to standard output: eight bytes of length, then a pickle.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _SLACK: Final = 256 << 20
 
 def main() -> int:
     """Carries out the order."""
-    order = json.loads(sys.stdin.buffer.read())
+    order = json.loads(sys.stdin.buffer.readline())
     _bound_to_starter(order["starter"])
     sys.path.append(order["packages"])
     import duckdb
@@ -37,10 +38,23 @@ def main() -> int:
     database = duckdb.connect(":memory:")
     _limit(order["memory"], order["seconds"])
     try:
+        _tell("named", _columns_named(database, order["sql"], order["tables"]))
+        order |= json.loads(sys.stdin.buffer.readline())
         for statement, values in order["statements"]:
             database.execute(statement, values)
         _tell("filled", None)
-        _answer(database.execute(order["sql"]), order["row_bytes"])
+        try:
+            answer = database.execute(order["sql"])
+        except duckdb.BinderException:
+            if not order["declared"]:
+                raise
+            # Tables with all their columns say what is wrong; if nothing is, the statement means one it does not name.
+            for statement in order["declared"]:
+                database.execute(statement)
+            database.execute(order["sql"])
+            _tell("whole", None)
+        else:
+            _answer(answer, order["row_bytes"])
     except (duckdb.OutOfMemoryException, MemoryError):
         _tell("memory", None)
     except duckdb.Error as error:
@@ -50,6 +64,60 @@ def main() -> int:
         _tell("memory" if "bad_alloc" in message else "refused", message)
     sys.stdout.flush()
     os._exit(0)  # DuckDB may take long to give back what it holds
+
+
+_PLAIN: Final = frozenset(
+    {
+        *("BETWEEN", "CASE", "CAST", "COLLATE", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION"),
+        *("LAMBDA", "OPERATOR", "SUBQUERY", "WINDOW"),
+        *("BASE_TABLE", "CTE_NODE", "EMPTY", "JOIN", "RECURSIVE_CTE_NODE", "SELECT_NODE", "SET_OPERATION_NODE"),
+        *("DISTINCT_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "ORDER_MODIFIER", "TYPE"),
+        *("ASCENDING", "DESCENDING", "ORDER_DEFAULT"),
+    }
+)
+"""Parts of a statement that mean no other columns than those they name: no star, no pivot, no function of a table."""
+
+
+def _columns_named(database: Any, sql: str, own: list[str]) -> list[str] | None:
+    """The columns that a statement can mean, whichever table they are of; `None` is all of them."""
+    import duckdb
+
+    try:
+        ((tree,),) = database.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
+        parts = [json.loads(tree)]
+    except (duckdb.Error, RecursionError):
+        return None
+    if parts[0]["error"]:
+        return None
+    named: set[str] = set()
+    last: set[str] = set()
+    tables: set[str] = set()
+    """How tables are called, where rows are taken from them."""
+    sources: set[str] = set()
+    known = set(own)
+    while parts:
+        part = parts.pop()
+        if not isinstance(part, dict):
+            parts += part if isinstance(part, list) else ()
+            continue
+        kind = part.get("class", part.get("type"))
+        if isinstance(kind, str) and kind not in _PLAIN:
+            return None
+        if part.get("ref_type") == "NATURAL" or part.get("column_name_alias"):
+            return None
+        names = [name.lower() for name in part.get("column_names", ())]
+        named.update(names, (name.lower() for name in part.get("using_columns", ())))
+        last.update(names[-1:])
+        if kind == "BASE_TABLE":
+            sources.add(part["table_name"].lower())
+            if part["schema_name"] not in ("", "main"):
+                return None
+        known.update(one["key"].lower() for one in (part.get("cte_map") or {}).get("map", ()))
+        if "class" not in part:
+            tables.update(part[name].lower() for name in ("table_name", "alias") if isinstance(part.get(name), str))
+        parts += part.values()
+    # The name of a table among expressions is a row of it; a table of the database's own tells what columns there are.
+    return None if last & tables or sources - known else sorted(named)
 
 
 def _answer(asked: Any, row_bytes: int) -> None:
