@@ -8,6 +8,14 @@ from dragoman.dialects import DIALECTS
 from tests.dialects.test_edit_rules import REFUSED, edited
 
 COPILOT = (
+    ("a\n\t\nb\n", "a\n\nb", "c\n\nd", "c\n\t\nd\n"),
+    ("a\n\t\nb\n", "a\n\n", "c\n\n", "c\n\nb\n"),
+    ("a\n\t\n\n", "a\n\n", "c\n\n", "c\n\n\n"),
+    ("x\n\t\nq\n\t\nb\n", "x\n\nq\n\n", "x\n\nr\n\n", "x\n\nr\n\nb\n"),
+    ("x\na  \n\t\nz\n", "x\na\n\n", "y\na\n\n", "y\na  \n\nz\n"),
+    ("x\n\t\n\t\nb\n", "x\n\n\n", "y\n\n\n", "y\n\n\nb\n"),
+    ("\ta\n\t\n", "a\n\n", "b\n", "\tb\n\t"),
+    ("x\r\n\t\r\nb\r\n", "x\n\n", "y\n\n", "y\r\n\r\nb\r\n"),
     ("é\n", "\né\n", "x", "x"),
     ("b\nc\n", "b\n\n\n", "x", "xc\n"),
     ("b\nc\n", "\nb\n", "x", "xc\n"),

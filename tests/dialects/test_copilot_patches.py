@@ -11,6 +11,13 @@ from dragoman.model.outcomes import ChangesOutcome
 from dragoman.tools.workspace.memory import MemoryWorkspace
 
 APPLIED = (
+    ("a\nb", "+q|@@ b|+x|*** End of File", "a\nb\nq\nx"),
+    ("a\nb\n", "+q|@@ b|+x", "a\nb\nq\nx\n"),
+    ("a\nb\n", "*** Move to: ./f|@@|-a|+A", "A\nb\n"),
+    ("def f():\na \n\nz;\n", "@@|-def f():| a  |@@|+    go|*** End of File", "a  \n\nz;\n    go\n"),
+    (" a\n a\na\nz", '@@|  a|-a|+"q"|-a ', '  a\n "q"\nz'),
+    ("a \nb\n", "@@| a|-b|+c|+d", "a \nc\nd\n"),
+    ("c\n  go\n\u00a0a\nz\n", "@@|-c|+same|   go|+a| a|+q", "same\n  go\n\u00a0a\na\nq\nz\n"),
     ("    a\n      b\n", "@@|-  a|-    b|+  x|+    y", "    x\n      y\n"),
     ("  a\n    b\n", "@@|-    a|-      b|+    x|+      y", "  x\n    y\n"),
     ("\ta\n\t\tb\n", "@@|-a|-\tb|+x|+\ty", "\tx\n\t\ty\n"),

@@ -267,6 +267,41 @@ def test_an_edit_ends_as_in_droid(case: str) -> None:
     assert edited(DIALECTS["droid"], file, old, new, everywhere=everywhere) == wanted
 
 
+CLAUDE = {
+    "deleted at the end of a line, and elsewhere": ("a b\na \nxa\n", "a", "", True, "a b\na \nx"),
+    "deleted as a line, and elsewhere": ("b c\nb\nb\n", "b", "", True, "b c\n"),
+    "deleted where no line ends": ("b c\nb d\n", "b", "", True, " c\n d\n"),
+    "deleted where it overlaps itself": ("aa\naaa\n", "aa", "", True, "a"),
+    "deleted once, where it overlaps itself": ("aaa\n", "aa", "", False, "a"),
+    "a new text that is blanks alone": ("x = 1  \nret\n", " ", "  ", True, "x = 1 ret\n"),
+    "deleted in CRLF": ("a\r\nb a\r\n", "a", "", True, "b "),
+    "quotes of both kinds, deleted": ("“b” c\n“b”\n", '"b"', "", True, "“b” c\n"),
+    "quotes of both kinds": ('“b” x\n"b" x\n', "”b”", "N", False, 'N x\n"b" x\n'),
+    "quotes of both kinds, everywhere": ('“b” x\n"b" x\n', "”b”", "N", True, 'N x\n"b" x\n'),
+    "apostrophes of two kinds": ("it’s it‘s\n", "it's", "i's", True, "i’s it‘s\n"),
+    "quotes that close before": ("‘a” x ’a“\n", "'a\"", "'c\"", True, "‘c” x ’a“\n"),
+    "escapes in capitals and small": ("\\u00e9 \\u00E9\n", "é", "x", True, "x \\u00E9\n"),
+}
+"""What Claude Code 2.1.325 leaves of texts that the file has in several places or spellings."""
+
+
+@pytest.mark.parametrize("case", CLAUDE)
+def test_what_counts_as_a_place_is_what_counts_in_claude_code(case: str) -> None:
+    file, old, new, everywhere, wanted = CLAUDE[case]
+    assert edited(DIALECTS["claude_code"], file, old, new, everywhere=everywhere) == wanted
+
+
+@pytest.mark.parametrize("file, said", [("a\rb\nc\n", True), ("a\rc\r", False), ("a\nc\r\n", True)])
+def test_a_file_is_called_current_unless_it_ends_with_a_lone_cr(file: str, said: bool) -> None:
+    words = DIALECTS["claude_code"]
+    native = edit_call("claude_code", "/f", "c", "x", everywhere=False)
+    workspace = MemoryWorkspace({"f": file.encode()})
+    workspace.read("f")
+    call = words.read_call(native)
+    outcome = workspace.apply(call.operations, rules=words.edit_rules(native))
+    assert ("file state is current" in str(words.write_result(call, [outcome]).content)) is said
+
+
 COPILOT = {
     "a part of a line in another case": ("abc DEF ghi\n", "def", "x", "abc x ghi\n"),
     "a part of a line with other white space": ("abc  def ghi\n", "abc def", "x", REFUSED),

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
+
 import pytest
 
 from dragoman.dialects.base.patch_text import (
+    CLINE,
+    CODEX,
+    COPILOT,
+    DROID,
+    OPENCODE,
     Invocation,
     PatchError,
+    PatchForm,
+    changed_files,
     in_whole_lines,
     patch_in_arguments,
     patch_in_command,
     read_patch,
     write_patch,
 )
-from dragoman.model import operations as op
+from dragoman.errors import ToolError
+from dragoman.model import operations as op, outcomes as out
+from dragoman.model.edit_rules import EditRules, PatchRules
+from dragoman.tools.workspace.memory import MemoryWorkspace
 
 
 def patch(*lines: str) -> str:
@@ -256,3 +269,52 @@ PATCH = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"
 )
 def test_a_patch_is_found_in_command_lines_of_windows(arguments: list[str], found: bool) -> None:
     assert patch_in_arguments(arguments) == (Invocation(PATCH) if found else None)
+
+
+TWICE = ("*** Update File: f", "@@", "-a", "+A", "*** Update File: f", "@@", "-b", "+B")
+ADDED_AND_UPDATED = ("*** Add File: f", "+a", "*** Update File: f", "@@", "-a", "+A")
+REPLACED = ("*** Delete File: f", "*** Add File: f", "+a")
+
+
+@pytest.mark.parametrize(
+    "form, section, refused",
+    [
+        (CODEX, TWICE, False),
+        (OPENCODE, TWICE, True),
+        (OPENCODE, ADDED_AND_UPDATED, True),
+        (OPENCODE, REPLACED, False),
+        (CLINE, TWICE, True),
+        (CLINE, ADDED_AND_UPDATED, True),
+        (CLINE, REPLACED, True),
+        (COPILOT, TWICE, False),
+        (DROID, TWICE, False),
+    ],
+)
+def test_a_second_section_about_a_file_is_what_it_is_in_the_client(
+    form: PatchForm, section: Sequence[str], refused: bool
+) -> None:
+    patch = "\n".join(["*** Begin Patch", *section, "*** End Patch"])
+    with pytest.raises(PatchError, match="changed already") if refused else nullcontext():
+        assert len(read_patch(patch, form=form)) == 2
+
+
+@pytest.mark.parametrize("form, moves", [(CODEX, True), (COPILOT, False), (DROID, False)])
+def test_a_move_of_a_file_onto_itself_is_no_move_where_the_client_makes_none(form: PatchForm, moves: bool) -> None:
+    patch = "*** Begin Patch\n*** Update File: a/f\n*** Move to: a/./f\n@@\n-a\n+A\n*** End Patch"
+    assert any(isinstance(one, op.MoveFile) for one in read_patch(patch, form=form)) is moves
+
+
+def test_a_move_of_a_file_onto_itself_loses_no_file() -> None:
+    moves_over = PatchRules(moves_over=True)
+    workspace = MemoryWorkspace({"f": b"a\n"})
+    with pytest.raises(ToolError, match="onto itself"):
+        workspace.apply([op.MoveFile("f", "./f")], rules=EditRules(patch=moves_over))
+    assert workspace.read("f") == b"a\n"
+
+
+def test_each_section_of_a_patch_is_listed_in_the_result() -> None:
+    edited = out.ChangesOutcome((out.Change("f", "modified"),))
+    moved = out.ChangesOutcome((out.Change("f", "moved", moved_to="g"),))
+    letters = {"modified": "M", "moved": "M"}
+    assert changed_files([edited, edited], letters) == ["M f", "M f"]
+    assert changed_files([edited, moved], letters) == ["M g"]

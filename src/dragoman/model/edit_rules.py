@@ -179,8 +179,9 @@ class EditRules(Value, frozen=True):
     trim_new: bool = False
     """Whether blanks at the end of the new text's lines are taken off, except in Markdown files."""
     delete_line_end: Literal["no", "after", "sought", "whole_lines"] = "no"
-    """Whether the line end after a text is deleted with it; `sought`: where the file has the text with a line end
-    after it, only such places count; `whole_lines`: only where nothing of its lines is left."""
+    """Whether the line end after a text is deleted with it. `sought`: where the file has the text with a line end
+    after it, only such places count; `after`: only those are deleted, and all count; `whole_lines`: only where nothing
+    of its lines is left."""
     most_lines: bool = False
     """Whether a place of twice as many lines as the old text, and three more, or four times as many characters, and 500
     more, is refused as not meant."""

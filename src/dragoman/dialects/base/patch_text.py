@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import PureWindowsPath
 from typing import Literal, NamedTuple
@@ -75,15 +75,23 @@ class PatchForm(NamedTuple):
     """What becomes of a line without anything, not even the space of a kept one: models leave that out."""
     unmarked: Literal["refused", "kept"] = "refused"
     """What becomes of a line that begins with no mark: Cline (3.0.65) takes it for a kept one."""
+    repeated: Literal["accepted", "updates_refused", "refused"] = "accepted"
+    """What becomes of a second section about one file: Cline (3.0.65) refuses it. opencode (1.18.33) makes an update of
+    the file as it was before the patch, and so loses what the first section did: such an update is refused."""
+    moves_in_place: bool = False
+    """Whether a file that is moved onto itself is only edited (Copilot 1.0.102, droid 0.215.0)."""
+    kept_in_place: bool = False
+    """Whether a line is kept that the old and the new lines have in the same place, whatever the marks say, and none
+    where lines become fewer: where the file spells such a line otherwise, that shows (Copilot 1.0.102)."""
 
 
 ANY_FORM = PatchForm()
 CODEX = PatchForm(strict=True)
 FIRST_CODEX = CODEX._replace(blank_first="left_out")
-OPENCODE = PatchForm(needs_anchor=True, empty_lines="left_out")
-COPILOT = PatchForm(one_anchor=True)
-CLINE = PatchForm(empty_lines="refused", unmarked="kept")
-DROID = PatchForm(unmarked="kept")
+OPENCODE = PatchForm(needs_anchor=True, empty_lines="left_out", repeated="updates_refused")
+COPILOT = PatchForm(one_anchor=True, kept_in_place=True, moves_in_place=True)
+CLINE = PatchForm(empty_lines="refused", unmarked="kept", repeated="refused")
+DROID = PatchForm(unmarked="kept", moves_in_place=True)
 
 
 def read_patch(text: str, directory: str | None = None, form: PatchForm = ANY_FORM) -> tuple[op.Operation, ...]:
@@ -141,9 +149,9 @@ class _Hunk:
             self.old.append(text)
             self.new.append(text)
 
-    def edit(self) -> op.Edit:
+    def edit(self, *, kept_in_place: bool = False) -> op.Edit:
         old = _text(self.old) if self.old else None
-        kept = tuple(self.kept)
+        kept = tuple(self._kept_in_place() if kept_in_place else self.kept)
         return op.Edit(
             old,
             _text(self.new),
@@ -152,6 +160,10 @@ class _Hunk:
             at_end=self.at_end,
             kept=None if kept == kept_lines(self.old, self.new) else kept,
         )
+
+    def _kept_in_place(self) -> Iterator[tuple[int, int]]:
+        if len(self.new) >= len(self.old):
+            yield from ((at, at) for at, (old, new) in enumerate(zip(self.old, self.new, strict=False)) if old == new)
 
 
 class _Reader:
@@ -167,7 +179,13 @@ class _Reader:
         if self.lines[self.at].strip().startswith(_ENVIRONMENT):
             self.at += 1  # which machine is meant stays in the call as it was made
         while self.at < self.last:
-            found += self._change()
+            before, at = {getattr(one, "path", None) for one in found}, self.at
+            found += (change := self._change())
+            refused = self.form.repeated == "refused" or (
+                self.form.repeated == "updates_refused" and isinstance(change[0], op.EditFile | op.MoveFile)
+            )
+            if refused and getattr(change[0], "path", None) in before:
+                raise PatchError(at + 1, "is about a file that the patch has changed already", "all in one section")
         if not found:
             raise PatchError(2, "ends the patch and nothing is changed", "a file to add, delete or update")
         return found
@@ -204,7 +222,10 @@ class _Reader:
         hunks = self._hunks()
         if not hunks and (self.strict or not moved):
             raise PatchError(header, f"updates {path!r} and nothing is changed", 'lines with " ", "+" or "-" before')
-        edited: list[op.Operation] = [op.EditFile(path, tuple(hunk.edit() for hunk in hunks))] if hunks else []
+        edits = tuple(hunk.edit(kept_in_place=self.form.kept_in_place) for hunk in hunks)
+        edited: list[op.Operation] = [op.EditFile(path, edits)] if edits else []
+        if moved and self.form.moves_in_place and posixpath.normpath(moved) == posixpath.normpath(path):
+            return edited
         return [*edited, op.MoveFile(path, moved)] if moved else edited
 
     def _hunks(self) -> list[_Hunk]:
@@ -529,8 +550,12 @@ def changed_files(outcomes: Sequence[out.Outcome], letters: Mapping[str, str]) -
     if not outcomes or not all(isinstance(outcome, out.ChangesOutcome) for outcome in outcomes):
         return None
     changes = [change for outcome in outcomes if isinstance(outcome, out.ChangesOutcome) for change in outcome.changes]
-    moved = {change.path: change.moved_to for change in changes if change.moved_to}
-    return list(dict.fromkeys(f"{letters[change.kind]} {moved.get(change.path) or change.path}" for change in changes))
+    moved = {change.path for change in changes if change.moved_to}
+    return [
+        f"{letters[change.kind]} {change.moved_to or change.path}"
+        for change in changes
+        if change.kind not in ("modified", "unchanged") or change.path not in moved
+    ]
 
 
 def changes_listed(

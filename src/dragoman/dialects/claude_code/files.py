@@ -476,9 +476,9 @@ EDITS = "a text is matched, not whole lines; anchors and an expected count canno
 EDIT_RULES = EditRules(
     steps=(
         Step(),
-        Step(fold=("quotes",), write="file_quotes"),
-        Step(fold=("unicode_escapes",), write="file_escapes"),
-        Step(fold=("upper_unicode_escapes",), write="file_escapes"),
+        Step(fold=("quotes",), write="file_quotes", counted="text"),
+        Step(fold=("unicode_escapes",), write="file_escapes", counted="text"),
+        Step(fold=("upper_unicode_escapes",), write="file_escapes", counted="text"),
     ),
     empty_old="fill_blank",
     read_first=True,
@@ -493,7 +493,9 @@ EDIT_RULES = EditRules(
 """Seen with 2.1.150 and 2.1.325 on loopback. It edits a file that changed since it was read where the text is still
 found; here such a file must be read again."""
 SILENT_EDIT_RULES = replace(EDIT_RULES, says_current=False)
-FIRST_EDIT_RULES = replace(SILENT_EDIT_RULES, steps=(Step(), Step(fold=("quotes",))), decode_escapes=False)
+FIRST_EDIT_RULES = replace(
+    SILENT_EDIT_RULES, steps=(Step(), Step(fold=("quotes",), counted="text")), decode_escapes=False
+)
 """Seen with 2.0.30: quotes of the new text stay as they are, and escapes are nothing special."""
 
 

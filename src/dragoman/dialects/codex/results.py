@@ -256,12 +256,16 @@ def _tell_changes(operations: Sequence[op.Operation], outcomes: Sequence[out.Out
     changes = [one for outcome in outcomes if isinstance(outcome, out.ChangesOutcome) for one in outcome.changes]
     if len(changes) != len(operations) or len(outcomes) != len(operations):
         return tell_all(operations, outcomes)
-    moved = {change.path: change.moved_to for change in changes if change.moved_to}
+    moved = {change.path for change in changes if change.moved_to}
     # Added, changed and deleted files in this order, whatever the order of the patch; one that is replaced counts as
     # added, one whose lines are all kept as changed (0.166.0).
     letters = [_LETTERS.get(type(operation), "M") for operation in operations]
-    named = [f"{letter} {moved.get(one.path) or one.path}" for letter, one in zip(letters, changes, strict=True)]
-    listed = sorted(dict.fromkeys(named), key=lambda line: "AMD".index(line[0]))
+    named = [
+        f"{letter} {one.moved_to or one.path}"
+        for letter, one in zip(letters, changes, strict=True)
+        if letter != "M" or one.moved_to or one.path not in moved
+    ]
+    listed = sorted(named, key=lambda line: "AMD".index(line[0]))
     return "".join(f"{line}\n" for line in ("Exit code: 0", "Output:", SUCCESS, *listed))
 
 

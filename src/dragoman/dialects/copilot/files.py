@@ -343,14 +343,14 @@ class ApplyPatch(PatchTool):
             return tell_all(operations, outcomes), None
         changes = [change for one in outcomes if isinstance(one, out.ChangesOutcome) for change in one.changes]
         moved = {change.path for change in changes if change.kind == "moved"}
-        kinds: dict[str, dict[str, None]] = {}
+        kinds: dict[str, list[str]] = {}
         for change in changes:
             if change.kind == "modified" and change.path in moved:
                 continue  # it is told under the path it has now
             # A file that was moved over another is listed as modified (1.0.102).
             moved_as = "modified" if change.replaced else "created"
             kind = {"moved": moved_as, "unchanged": "modified"}.get(change.kind, change.kind)
-            kinds.setdefault(kind, {})[change.moved_to or change.path] = None
+            kinds.setdefault(kind, []).append(change.moved_to or change.path)
         lines = [
             f"{head} {len(kinds[kind])} file(s): {', '.join(kinds[kind])}"
             for head, kind in _HEADS.items()

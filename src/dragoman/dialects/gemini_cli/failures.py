@@ -23,7 +23,10 @@ class GeminiFailures:
             "denied",
         ),
         (
-            re.compile(r"params\b.* must |Invalid parameters|The '\w+' (?:parameter )?(?:cannot|must)"),
+            re.compile(
+                r"params\b.* must |Invalid parameters|`new_string` contains an omission|"
+                r"The '\w+' (?:parameter )?(?:cannot|must)"
+            ),
             "invalid_arguments",
         ),
         (_REFUSED, "denied"),

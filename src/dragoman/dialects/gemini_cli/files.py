@@ -202,6 +202,8 @@ REFUSALS = Refusals(
         "you intended to replace multiple occurrences, set 'allow_multiple' to true.",
         "no_change": "No changes to apply. The old_string and new_string are identical in file: {path}",
         "exists": "File already exists, cannot create: {path}",
+        "placeholder": "`new_string` contains an omission placeholder (for example 'rest of methods ...'). Provide "
+        "exact literal replacement text.",
     }
 )
 

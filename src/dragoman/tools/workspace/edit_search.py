@@ -113,10 +113,10 @@ def _counted_by_text(
         if rules.most_lines and _too_large(text, asked.old):
             return Found((place,), too_large=True)
         if everywhere:
-            same = (Place(at, at + len(text), place.new) for at in _occurrences(asked.text, text))
+            same = (Place(at, at + len(text), place.new) for at in occurrences(asked.text, text))
             return Found(tuple(same))
         overlapping = step.counted == "overlapping"
-        others = [*_occurrences(asked.text, text)]
+        others = [*occurrences(asked.text, text)]
         if len(others) == 1 and not (overlapping and asked.text.find(text, others[0] + 1) >= 0):
             return Found((place,))
         if step.many == "first":
@@ -136,7 +136,8 @@ def _too_large(text: str, old: str) -> bool:
     return asked > 1 and len(text) > max(len(old) + 500, 4 * len(old))
 
 
-def _occurrences(text: str, wanted: str) -> Iterator[int]:
+def occurrences(text: str, wanted: str) -> Iterator[int]:
+    """Where a text stands, one after another."""
     at = text.find(wanted) if wanted else -1
     while at >= 0:
         yield at
@@ -184,11 +185,11 @@ def _in_text(text: str, old: str, step: Step) -> list[Span]:
         stripped = strip(old)
         if not stripped and step.many == "next":
             return [(0, 0)]  # nothing is found everywhere (opencode 1.18.33)
-        return [(at, at + len(stripped)) for at in _occurrences(text, stripped)]
+        return [(at, at + len(stripped)) for at in occurrences(text, stripped)]
     looked_in, wanted = folded(text, step.fold), folded_text(sought, step.fold)
     if not wanted and step.counted == "folded":
         return [(0, 0)]
-    return [looked_in.span(at, at + len(wanted)) for at in _occurrences(looked_in.text, wanted)]
+    return [looked_in.span(at, at + len(wanted)) for at in occurrences(looked_in.text, wanted)]
 
 
 def _as_written(text: str, step: Step) -> str:

@@ -19,7 +19,7 @@ from dragoman.model.edit_rules import EXACT, EditRules
 from dragoman.model.operations import Edit, ReplaceLines
 
 from .diff import opcodes
-from .edit_search import Place, search
+from .edit_search import Place, occurrences, search
 from .file_lines import LosesText, after_line_end
 from .folding import BLANKS_AT_ENDS, TYPOGRAPHY, decoded_escapes, folded_text, strip
 from .line_marks import line_name, mark_of, read_line_name
@@ -287,11 +287,20 @@ class _Task:
             )
         if old == new and rules.identical == "refuse_if_found":
             self.changes_nothing()
-        if rules.delete_line_end in ("after", "whole_lines") and not new and not old.endswith("\n"):
-            whole = rules.delete_line_end == "whole_lines"
-            places = [
+        if not new and not old.endswith("\n"):
+            places = self._with_line_ends(places)
+        return places
+
+    def _with_line_ends(self, places: list[Place]) -> list[Place]:
+        """What is deleted: texts, with the ends of their lines where the rules say so."""
+        text, rule = self.document.text, self.rules.delete_line_end
+        if rule == "after":
+            found = f"{text[places[0].start : places[0].end]}\n"
+            return [Place(at, at + len(found), "") for at in occurrences(text, found)] or places
+        if rule == "whole_lines":
+            return [
                 place._replace(end=after_line_end(text, place.end))
-                if not place.new and (not whole or place.start == 0 or text[place.start - 1] == "\n")
+                if not place.new and (place.start == 0 or text[place.start - 1] == "\n")
                 else place
                 for place in places
             ]

@@ -51,7 +51,9 @@ def written(text: str, start: int, end: int, old: str, new: str) -> str:
     if len(new_lines) < len(old_lines):
         return line_end.join([_indented(line, indents) for line in new_lines])
     there = _split(text[start : end - old.endswith("\n")])
-    kept = {index: there[index] for index in _same(old_lines, new_lines)}
+    # Where the old text ends with a blank line and its end, no blank line keeps the file's white space.
+    blank = old.endswith("\n") and not strip(old_lines[-1]) and len(new_lines) > len(old_lines)
+    kept = {index: there[index] for index in _same(old_lines, new_lines) if not blank or strip(old_lines[index])}
     return line_end.join(_lines(new_lines, kept, indents))
 
 

@@ -216,8 +216,9 @@ class _Task:
         end = len(self.lines) - (self.rules.blank_end and self.lines[-1:] == [""])
         if self.rules.insert == "cursor_or_end" and self.edit.at_end:
             cursor = len(self.lines)
-        # Codex 0.166.0 puts what later hunks put there after it, Copilot CLI 1.0.102 before.
-        return _Change(end if to_end else cursor, 0, new, after_all=to_end and self.rules.insert == "anchor")
+        # Lines that another hunk puts there, below lines that it shows, Codex 0.166.0 puts after them, Copilot CLI
+        # 1.0.102 before.
+        return _Change(end if to_end else cursor, 0, new, after_all=self.rules.insert == "anchor")
 
     def _place(self, old: Sequence[str], cursor: int, size: int | None = None) -> int | None:
         """Where lines are that stand for `size` of the file's (without it, for as many)."""

@@ -349,7 +349,12 @@ class Draft:
         origin = self.resolve(operation.path, follow=False)
         target = self.resolve(operation.to, follow=False)
         self.data(origin)
-        if self.exists(target) and not (self.rules.patch.moves_over and target != origin):
+        if target == origin:
+            raise ToolError(
+                f"{shown(operation.path)} cannot be moved onto itself; leave the move out",
+                details={"reason": "exists", "path": operation.to},
+            )
+        if self.exists(target) and not self.rules.patch.moves_over:
             raise ToolError(
                 f"{shown(operation.to)} exists already; delete it first, or choose another name",
                 details={"reason": "exists", "path": operation.to},
@@ -376,7 +381,8 @@ class Draft:
             self._links_gone.add(path)
 
     def _changed(self, path: str, before: bytes | None, after: bytes | None, **facts: Any) -> Change:
-        facts["current"] = self.rules.says_current
+        # Claude Code 2.1.325 does not say it of a file that ends with a lone CR.
+        facts["current"] = self.rules.says_current and not (after or b"").endswith(b"\r")
         self.changes.append(FileChange(changed(path, before, after, **facts), before, after))
         return self.changes[-1].change
 
