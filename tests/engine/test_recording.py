@@ -34,7 +34,7 @@ from dragoman.model import (
 )
 from dragoman.tools import tool
 from tests.engine.loopback import PATHS, Raw, Turn, loopback, played
-from tests.genai_conventions import missing
+from tests.genai_conventions import missing_in
 
 ALL = sorted(PATHS)
 
@@ -277,7 +277,7 @@ async def test_spans_in_the_words_of_the_conventions() -> None:
     assert all(span.parent is not None and span.parent.span_id == spans[-1].context.span_id for span in spans[:-1])
     assert "gen_ai.tool.call.arguments" not in dict(spans[1].attributes or {})
     for span in spans:
-        assert missing(dict(span.attributes or {})) == []
+        assert missing_in(span) == []
 
 
 async def test_a_span_names_the_provider_though_nobody_said_it() -> None:

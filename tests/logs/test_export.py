@@ -49,7 +49,7 @@ from dragoman.model import (
     UserSaid,
 )
 from dragoman.model.operations import Edit
-from tests.genai_conventions import missing
+from tests.genai_conventions import missing_in_otlp
 from tests.logs.samples import CLAUDE, SAMPLES
 
 FILES = [name for name, target in TARGETS.items() if not target.is_folder]
@@ -513,7 +513,7 @@ def test_a_session_is_a_trace_of_its_agent_its_replies_and_its_calls(tmp_path: P
         "chat claude-x",
     ]
     for span in spans:
-        assert missing({one["key"]: one["value"].get("stringValue", True) for one in span["attributes"]}) == []
+        assert missing_in_otlp(span) == []
     root, *others = spans
     assert {span["traceId"] for span in spans} == {root["traceId"]}
     assert {span["parentSpanId"] for span in others} == {root["spanId"]}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.model import genai
-from tests.genai_conventions import NAMES, OPERATIONS, PROVIDERS
+from tests.genai_conventions import NAMES, OPERATIONS, PROVIDERS, missing
 
 MODELS = [
     ("claude-opus-4-5", "anthropic"),
@@ -37,3 +37,35 @@ def test_every_attribute_is_one_of_the_conventions() -> None:
     }
     assert names <= NAMES
     assert {genai.CHAT, genai.EXECUTE_TOOL, genai.INVOKE_AGENT} <= OPERATIONS
+
+
+CHAT = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai"}
+TOKENS = "gen_ai.usage.input_tokens"
+
+
+@pytest.mark.parametrize(
+    "attributes, kind, failed, problem",
+    [
+        (CHAT, "client", False, None),
+        (CHAT | {TOKENS: 3, "gen_ai.conversation.id": "s"}, "client", False, None),
+        ({"gen_ai.operation.name": "chat"}, "client", False, "gen_ai.provider.name is required"),
+        (CHAT | {"gen_ai.provider.name": ""}, "client", False, "gen_ai.provider.name is required"),
+        ({"gen_ai.operation.name": "execute_tool"}, "internal", False, "gen_ai.tool.name is required"),
+        (CHAT, "internal", False, "no internal span of 'chat' is in the conventions"),
+        ({"gen_ai.operation.name": "ask"}, "client", False, "no client span of 'ask' is in the conventions"),
+        (CHAT, "client", True, "error.type is required"),
+        (CHAT | {"error.type": "denied"}, "client", False, "error.type, though it did not fail"),
+        (CHAT | {TOKENS: "3"}, "client", False, f"{TOKENS} is not of type int: '3'"),
+        (CHAT | {"gen_ai.tool.name": "x"}, "client", False, "gen_ai.tool.name is not an attribute of"),
+        (CHAT | {"gen_ai.system": "x"}, "client", False, "gen_ai.system is not an attribute of"),
+    ],
+)
+def test_what_the_conventions_ask_of_a_span_is_known(
+    attributes: dict[str, object], kind: str, failed: bool, problem: str | None
+) -> None:
+    found = missing(attributes, kind, failed=failed)
+    assert (len(found), problem is None or found[0].startswith(problem)) == (problem is not None, True)
+
+
+def test_what_is_required_on_a_condition_is_required_where_it_holds() -> None:
+    assert missing(CHAT, "client", available=["gen_ai.request.seed"]) == ["gen_ai.request.seed is required"]

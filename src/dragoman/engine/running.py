@@ -608,7 +608,14 @@ class Running(Generic[OutputT]):
             self._note_losses(request)
         if self._events.has_listeners:
             names = tuple(definition.name for definition in request.definitions if definition.name)
-            self._events.emit(ev.ModelAsked, model=request.model, offered=names)
+            self._events.emit(
+                ev.ModelAsked,
+                model=request.model,
+                offered=names,
+                streamed=request.stream,
+                json=request.response_schema is not None,
+                seed=request.seed,
+            )
         try:
             reply = await engine.ask(request, self._watch(executor) if self._stream else None)
         except BaseException:

@@ -26,11 +26,19 @@ class Telemetry:
 
     def __call__(self, event: ev.AnyEvent) -> None:
         run = event.run or event.session or ""
+        facts: dict[str, Any]
         if isinstance(event, ev.SessionStarted):
-            facts = {genai.OPERATION: genai.INVOKE_AGENT, genai.REQUEST_MODEL: event.model}
+            agent = None if event.stream == "main" else event.stream
+            facts = {genai.OPERATION: genai.INVOKE_AGENT, genai.REQUEST_MODEL: event.model, genai.AGENT_ID: agent}
             self._begin((run, ""), genai.INVOKE_AGENT, event, facts)
         elif isinstance(event, ev.ModelAsked):
-            facts = {genai.OPERATION: genai.CHAT, genai.REQUEST_MODEL: event.model}
+            facts = {
+                genai.OPERATION: genai.CHAT,
+                genai.REQUEST_MODEL: event.model,
+                "gen_ai.request.stream": event.streamed or None,
+                "gen_ai.request.seed": event.seed,
+                "gen_ai.output.type": "json" if event.json else None,
+            }
             self._begin((run, "chat"), f"{genai.CHAT} {event.model or ''}".strip(), event, facts, inside=(run, ""))
         elif isinstance(event, ev.TokensUsed):
             self._tell((run, "chat"), genai.token_attributes(event.usage))

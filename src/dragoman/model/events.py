@@ -100,10 +100,16 @@ class SystemSaid(Event, frozen=True, kw_only=True):
 
 
 class ModelAsked(Event, frozen=True, kw_only=True):
-    """The model was asked for its next reply; `offered` are the names of the tools it may call."""
+    """The model was asked for its next reply; `offered` are the names of the tools it may call.
+
+    `streamed`: its reply comes in pieces; `json`: it is to be JSON; `seed` is the one that was sent.
+    """
 
     model: str | None = None
     offered: tuple[str, ...] = ()
+    streamed: bool = False
+    json: bool = False
+    seed: int | None = None
 
 
 class ModelSaid(Event, frozen=True, kw_only=True):

@@ -165,7 +165,14 @@ class _Writing:
         session.step += 1
         self._given(request.conversation, about)
         names = tuple(str(one.name) for one in request.definitions)
-        self._emit(ev.ModelAsked, model=about.model, offered=names)
+        self._emit(
+            ev.ModelAsked,
+            model=about.model,
+            offered=names,
+            streamed=request.stream,
+            json=request.response_schema is not None,
+            seed=request.seed,
+        )
 
     def _given(self, conversation: Conversation, about: About) -> None:
         """What is new in a conversation."""
