@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section("other projects' suites")
         for line in sorted(lines):
             terminalreporter.line(line)
+
+
+def declared(page: str) -> dict[str, str]:
+    """The differences that a decision page declares: the name in bold that begins a row of a list, and its reason."""
+    text = (ROOT / "docs" / "decisions" / f"{page}.md").read_text()
+    rows = re.findall(r"^- \*\*([^*\n]+)\*\*: (.*?)(?=\n- |\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    return {name: " ".join(reason.split()) for name, reason in rows}
 
 
 @pytest.fixture(scope="session")

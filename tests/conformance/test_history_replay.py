@@ -10,6 +10,7 @@ import asyncio
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from contextlib import aclosing
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,7 +24,7 @@ from dragoman.logs import FORMATS, read
 from dragoman.model import Failure
 from dragoman.registry import DIALECTS
 from dragoman.tools import DiskWorkspace
-from tests.conformance.conftest import ROOT
+from tests.conformance.conftest import AGREEMENT, declared
 from tests.conformance.replayed_project import FOLDER, make_project
 from tests.conformance.scripted_sessions import TRACES, log_files
 
@@ -46,23 +47,23 @@ class Mask(msgspec.Struct, frozen=True):
         return re.sub(self.pattern, self.instead, text, flags=re.DOTALL)
 
 
-CHANCE = "numbers of processes, jobs and messages, and how long it took, are other ones each time"
-PROSE = "the client's own prose around a result is not copied"
-SNIPPET = "the client shows the lines around an edit; ours says which file changed"
-PATHS = "a path is told as the call said it, or as the workspace has it"
-NEWEST = "results are told as the newest version tells them"
+CHANCE = "chance"
+PROSE = "prose"
+SNIPPET = "snippet"
+PATHS = "paths"
+NEWEST = "newest"
 
 MASKS = (
     Mask("*", rf"{FOLDER}/(?=[\w.])|(?<![\w/])\./", PATHS),
     Mask("*", f"{FOLDER}/?", PATHS, "."),
     Mask("codex", r"Chunk ID: \w+\n|Wall time:? [\d.]+ seconds\n|session ID \d+|Command: [^\n]*\n", CHANCE),
-    Mask("codex", r"Original token count: \d+\n", "tokens are the client's estimate"),
+    Mask("codex", r"Original token count: \d+\n", "token-estimate"),
     Mask("codex", r'"duration_seconds":[\d.]+(,"signal":\d+)?|after \d+ milliseconds', CHANCE),
     Mask("gemini-cli", r"\nProcess Group PGID: \d+", CHANCE),
     Mask("gemini-cli", r"</?untrusted_context>\n?", NEWEST),
     Mask("gemini-cli", r" Here is the updated code:\n.*", SNIPPET),
     Mask("gemini-cli,qwen-code", r", sorted by modification time \(newest first\)| \(filter: [^)]*\)", PROSE),
-    Mask("gemini-cli,qwen-code", r"(?<= of )260[01](?= total lines)", "it counts an empty line after the last newline"),
+    Mask("gemini-cli,qwen-code", r"(?<= of )260[01](?= total lines)", "last-empty-line"),
     Mask("gemini-cli", r"Action: [^\n]*\n", PROSE),
     Mask("qwen-code", r"\n(Background PIDs|Process Group PGID): [^\n]*", CHANCE),
     Mask("qwen-code", r"(?<=cell)( \S+)?\.(\n\nUpdated source:.*)?$", SNIPPET, "."),
@@ -72,7 +73,7 @@ MASKS = (
     Mask("claude-code", r"(?:^|(?<=\n)) *(\d+)[→\t]", NEWEST, r"\1 "),
     Mask("claude-code", r"ID: \w+\b\.?( Output is being written to: .*)?", CHANCE),
     Mask("claude-code", r" of '[^']*' were successfully replaced with '[^']*'\.| were successfully replaced\.", PROSE),
-    Mask("opencode", r"\n*<shell_metadata>.*?</shell_metadata>", "ours says how a command ended, which it leaves out"),
+    Mask("opencode", r"\n*<shell_metadata>.*?</shell_metadata>", "how-it-ended"),
 )
 
 
@@ -108,90 +109,77 @@ class Reason(msgspec.Struct, frozen=True):
     """Whether it happens only on some machines, or now and then."""
 
 
-DECLARED = {
-    name: " ".join(reason.split())
-    for name, reason in re.findall(
-        r"^- \*\*(\w+)\*\*: (.*?)(?=\n- |\Z)", (ROOT / "docs/decisions/replay.md").read_text(), re.DOTALL | re.MULTILINE
-    )
-}
-"""Choices of ours that make results differ, from the page that gives their reasons."""
-OUR_WORDS = "a failure is told in our words, which say more"
-NOT_SAID = "its words do not say what kind of failure it was, or whether a file was there"
-STRICT = "it refuses parameters that another version of it takes"
-TRACE_CUT = "the middle of a long text is cut out of the stored log"
-KEPT = "it keeps a long output in a file of its own and shows a part; ours shows another part"
-BACKGROUND = DECLARED["background"]
-THEIR_FILES = "it reads a file that the client had made for itself"
-NO_GIT = "ours does not list the folder of the version control"
-NOTEBOOK = DECLARED["notebook"]
-PROGRAM = "what a program prints of its calls is the program's to say; the calls are run without it"
-MACHINE = "the machine was another one"
-HIDDEN = "it does not show what a command in the background has said so far"
-BOTH_LIMITS = "it gives up when nothing is printed for a while, and the replay after its own limit"
-EMPTY = "its result is empty in the log"
-QUIRK = "it lost a part of the output, or told it twice"
+DECLARED = declared("replay")
+"""Why results differ: the page that gives the reasons, by name. Each is used, and there is no other."""
+OUR_WORDS = "our-words"
+NOT_SAID = "not-said"
+STRICT = "strict"
+TRACE_CUT = "trace-cut"
+KEPT = "kept"
+BACKGROUND = "background"
+THEIR_FILES = "their-files"
+NO_GIT = "no-git"
+NOTEBOOK = "notebook"
+PROGRAM = "program"
+MACHINE = "machine"
+HIDDEN = "hidden"
+BOTH_LIMITS = "both-limits"
+EMPTY = "empty"
+QUIRK = "quirk"
 
 REASONS = (
     # what happened
     Reason("*", "?rep,grep_search,Search,search_codebase", "failure", "^failed$", "^invalid_arguments$", NOT_SAID),
     Reason("qwen-code", "glob,grep_search", "failure", "invalid_arguments", "failed", NOT_SAID),
-    Reason("codex", "exec_command", "failure", "failed", "denied", "a folder outside the workspace is denied"),
+    Reason("codex", "exec_command", "failure", "failed", "denied", "outside"),
     Reason("claude-code,gemini-cli", "Read,read_file", "lines", "characters cut", "^row 1 ", TRACE_CUT),
     Reason("opencode", "read", "outcome", "text_outcome", "file_outcome", TRACE_CUT),
-    Reason("pi,qwen-code", "read,read_file", "lines", "row 1 ", "row 1 ", "it shows fewer lines at once"),
-    Reason("claude-code", "Read", "outcome", "notebook_outcome|Jupyter", "file_outcome", NOTEBOOK),
+    Reason("pi,qwen-code", "read,read_file", "lines", "row 1 ", "row 1 ", "fewer-lines"),
     Reason("qwen-code", "read_file", "outcome", "text_outcome", "file_outcome", NOTEBOOK),
-    Reason("qwen-code", "read_file", "outcome", "text_outcome", "image_outcome", "its model could not see pictures"),
-    Reason(
-        "claude-code", "Grep", "outcome", "text_outcome", "matches", "lines without a number are no matches to read"
-    ),
-    Reason("claude-code", "Grep", "matches", "11, 0", "10, 0", "it counts the lines of a match, ours the matches"),
+    Reason("claude-code", "Read", "outcome", "Use the NotebookRead", "notebook_outcome", "notebook-tool"),
+    Reason("qwen-code", "read_file", "outcome", "text_outcome", "image_outcome", "no-pictures"),
+    Reason("claude-code", "Grep", "outcome", "text_outcome", "matches", "unnumbered-lines"),
+    Reason("claude-code", "Grep", "matches", "11, 0", "10, 0", "counted-lines"),
     Reason("gemini-cli", "grep_search", "matches", "'inventory.py'", "'src/inventory.py'", PATHS),
-    Reason(
-        "cline", "search_codebase", "matches", "docs/notes.md", "test_inventory.py', 8", "it shows one match of a file"
-    ),
+    Reason("cline", "search_codebase", "matches", "docs/notes.md", "test_inventory.py', 8", "one-match"),
     Reason("claude-code", "Bash", "running", "True", "False", BACKGROUND),
     Reason("claude-code", "Bash", "timed out", "False", "True", BACKGROUND),
     Reason("claude-code", "Bash", "exit code,output", "^0$|tick", "1|No such file", THEIR_FILES),
     Reason("qwen-code", "run_shell_command", "output", "tick", "No such file", THEIR_FILES),
-    Reason("claude-code", "Bash", "output", "checkpoint", "checkpoint", "a commit has the time it was made at"),
+    Reason("claude-code", "Bash", "output", "checkpoint", "checkpoint", "commit-time"),
     Reason("claude-code", "Bash", "output", "boom', 'boom", "boom", QUIRK),
     Reason("codex,continue", "shell,Bash", "output", r"^\['boom'\]$", "partial", QUIRK),
     Reason("qwen-code", "run_shell_command", "output", r"^\[\]$|partial {9}", "resumed|out|partial", QUIRK),
-    Reason("claude-code", "Bash", "text", "^boom", "^Exit code 3", "the exit code was not told before 2.0"),
+    Reason("claude-code", "Bash", "text", "^boom", "^Exit code 3", "no-exit-code"),
     Reason("claude-code", "Bash", "outcome", "unexpected parameter", "command", STRICT),
     Reason("gemini-cli,qwen-code", "*", "outcome", "must have required property", "_outcome$", STRICT),
     Reason("gemini-cli", "replace", "outcome", "Expected 1 occurrence", "changes", STRICT),
-    Reason(
-        "qwen-code", "read_file", "outcome", "must be absolute", "file_outcome", "a path inside the workspace will do"
-    ),
+    Reason("qwen-code", "read_file", "outcome", "must be absolute", "file_outcome", "relative-path"),
     Reason("qwen-code", "read_file", "outcome", "done_outcome", "file_outcome", EMPTY),
-    Reason("qwen-code", "run_shell_command", "outcome", "Blocked: standalone sleep", "command", "ours lets it wait"),
-    Reason("claude-code", "LS", "entries", "data/long.txt", "data", DECLARED["tree"]),
+    Reason("qwen-code", "run_shell_command", "outcome", "Blocked: standalone sleep", "command", "waits"),
+    Reason("claude-code", "LS", "entries", "data/long.txt", "data", "tree"),
     Reason("continue,copilot,pi", "List,view,ls", "entries", "'.git'", "'.gitignore'", NO_GIT),
     Reason("codex", "exec", "running,output", "True|k=5", "False|late", PROGRAM),
-    Reason("codex", "view_image", "outcome", "done", "image", "the log has no picture"),
-    Reason(
-        "codex", "apply_patch", "changes", "created", "unchanged", "ours says that the file was there with that text"
-    ),
+    Reason("codex", "view_image", "outcome", "done", "image", "no-picture-in-log"),
+    Reason("codex", "apply_patch", "changes", "created", "unchanged", "same-text"),
     Reason(
         "codex",
         "exec_command",
         "exit code,output",
         "^1$|Read-only",
         r"^0$|^\[\]$",
-        "it ran in a sandbox that ours has not",
+        "sandbox",
     ),
-    Reason("codex", "exec_command", "output", "README.md", "blocked.txt", "it ran in a sandbox that ours has not"),
-    Reason("copilot", "view", "outcome", "too large to read", "file_outcome", "ours shows the beginning"),
-    Reason("copilot", "edit", "outcome", "changes", "are the same", "an edit of nothing is a failure here"),
-    Reason("copilot", "bash", "running", "False", "True", "it waited longer than it was told to"),
+    Reason("codex", "exec_command", "output", "README.md", "blocked.txt", "sandbox"),
+    Reason("copilot", "view", "outcome", "too large to read", "file_outcome", "beginning"),
+    Reason("copilot", "edit", "outcome", "changes", "are the same", "no-change"),
+    Reason("copilot", "bash", "running", "False", "True", "waited-longer"),
     Reason("gemini-cli", "run_shell_command", "output", r"^\[\]$", "tick", HIDDEN, by_chance=True),
     Reason("gemini-cli,qwen-code", "run_shell_command", "output", "bash: line", "bash: line", MACHINE),
     Reason("gemini-cli", "run_shell_command", "outcome", "command", "timed_out", BOTH_LIMITS),
     Reason("opencode", "edit", "outcome", "done", "changes", NOT_SAID),
     Reason("pi", "write", "outcome", "done", "changes", NOT_SAID),
-    Reason("opencode", "grep", "outcome", "matches", "does not exist", "it searches everything when a path is missing"),
+    Reason("opencode", "grep", "outcome", "matches", "does not exist", "missing-path"),
     Reason("opencode", "bash", "output", "Ran 1 test", "Ran 1 test", CHANCE, by_chance=True),
     Reason("pi", "find", "outcome", "fd is not available", "paths", MACHINE),
     Reason("codex", "exec_command", "output", "tick 1", r"tick 1|^\[\]$", CHANCE, by_chance=True),
@@ -202,18 +190,16 @@ REASONS = (
     Reason("codex", "apply_patch,shell", "text", '^{"output":"Success', "^Exit code: 0.Output:.Success", NEWEST),
     Reason("codex", "exec_command", "text", "Output:.Exit code: 0", "Exit code: 0.Output:.Success", NEWEST),
     Reason("codex", "shell", "text", "failed in sandbox None", "command timed out", NEWEST),
-    Reason("codex", "shell", "text", r'"boom\\npartial', r'"partial\\nboom', "two streams come as they come"),
+    Reason("codex", "shell", "text", r'"boom\\npartial', r'"partial\\nboom', "streams"),
     Reason("claude-code,gemini-cli,qwen-code,copilot", "*", "text", "(?i)output (was )?too large", "1\n2\n3\n", KEPT),
     Reason("codex", "exec_command", "text", "truncated output", "Characters cut", KEPT),
     Reason("opencode,pi", "bash", "text", "18002\n18003", "1\n2\n3\n", KEPT),
-    Reason("claude-code", "Edit", "text", "has been updated", "File created", "ours says that it made the file"),
+    Reason("claude-code", "Edit", "text", "has been updated", "File created", "made-the-file"),
     Reason("gemini-cli,qwen-code", "replace,edit", "text", "Created new file", "created and wrote", PROSE),
     Reason("claude-code", "NotebookEdit", "text", r"Inserted cell \w+ with", "Inserted cell with", CHANCE),
     Reason("claude-code", "MultiEdit", "text", "Applied 2 edits", "has been updated", NEWEST),
-    Reason("cline", "read_files", "text", r"'-'\)\"|\\n2 \| ", r"\| \"", "ours shows the last newline as a line"),
-    Reason(
-        "gemini-cli", "list_directory", "text", r"39 bytes\)$", r"\(1 ignored\)$", "ours counts what it never lists"
-    ),
+    Reason("cline", "read_files", "text", r"'-'\)\"|\\n2 \| ", r"\| \"", "last-newline"),
+    Reason("gemini-cli", "list_directory", "text", r"39 bytes\)$", r"\(1 ignored\)$", "never-listed"),
     Reason("gemini-cli", "list_directory", "text", "gitignore\nconfig.json\n", "13 bytes", NEWEST),
     Reason("gemini-cli", "run_shell_command", "text", "^Command: ", "^<untrusted_context>", NEWEST),
     Reason(
@@ -225,9 +211,7 @@ REASONS = (
     Reason("qwen-code", "run_shell_command", "text", "started.\nid: bg_", "started.\nid: ", CHANCE),
     Reason("opencode", "read", "text", "^<file>\n00001", "^<path>", NEWEST),
     Reason("opencode", "edit,write", "text", "^$", "successfully", NEWEST),
-    Reason(
-        "pi", "read", "text", "2497 more lines", "2496 more lines", "it counts an empty line after the last newline"
-    ),
+    Reason("pi", "read", "text", "2497 more lines", "2496 more lines", "last-empty-line"),
 )
 
 
@@ -245,7 +229,7 @@ class Count(msgspec.Struct):
 
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_every_difference_has_its_reason_and_every_reason_a_difference(
-    client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
 ) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
     room = asyncio.Semaphore(AT_ONCE)
@@ -260,11 +244,19 @@ async def test_every_difference_has_its_reason_and_every_reason_a_difference(
     versions = [path for path in sorted(TRACES.iterdir()) if path.name.partition("@")[0] == client]
     sessions = [path for version in versions for path in sorted(version.iterdir()) if (path / "script.json").is_file()]
     await asyncio.gather(*map(one, sessions))
-    print(f"{client}: {count.ran} calls run, {count.same_outcome} same outcome, {count.same_text} same text")
+    record_property(
+        AGREEMENT,
+        f"replay of {client}: {count.ran} calls run, {count.same_outcome} with the same outcome, "
+        f"{count.same_text} with the same text, {len(unexplained)} differences that are not declared",
+    )
     print("  passed over:", dict(count.passed_over))
     assert count.ran
     assert not unexplained, f"{len(unexplained)} differences without a reason:\n" + "\n".join(sorted(unexplained))
     assert _needless(client, used) == []
+
+
+def test_every_difference_is_declared_and_every_declaration_is_used() -> None:
+    assert {OUR_WORDS, *(row.reason for row in (*MASKS, *REASONS))} == DECLARED.keys()
 
 
 async def _replayed(

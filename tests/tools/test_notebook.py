@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from dragoman.errors import ToolError
 from dragoman.model import operations as op, outcomes as out
-from dragoman.tools import notebook
+from dragoman.model.edit_rules import EditRules
+from dragoman.tools import Context, notebook
+from dragoman.tools.files import read_file
 from dragoman.tools.workspace.memory import MemoryWorkspace
 from tests.strategies import JSON
 from tests.tools.workspaces import KINDS, failure, run, told
@@ -258,3 +261,15 @@ def test_any_json_is_a_notebook_or_a_failure(content: Any, cell_id: str | None, 
         lambda: run(notebook.edit_notebook, op.EditNotebook("n.ipynb", "x", cell_id, mode=mode), workspace),
     ):
         assert isinstance(told(call), out.Outcome | tuple)
+
+
+def test_a_file_that_is_a_notebook_is_read_as_cells_where_the_vocabulary_shows_those() -> None:
+    context = Context(workspace=MemoryWorkspace({"n.ipynb": written(CONTENT).encode()}))
+    assert isinstance(read_file.run(op.ReadFile("n.ipynb"), context), out.FileOutcome)
+    context.edit_rules = EditRules(cells=True)
+    assert read_file.run(op.ReadFile("n.ipynb"), context) == notebook.read_notebook.run(
+        op.ReadNotebook("n.ipynb"), context
+    )
+    broken = Context(workspace=MemoryWorkspace({"n.ipynb": b"{"}), edit_rules=EditRules(cells=True))
+    with pytest.raises(ToolError, match="is not a notebook"):
+        read_file.run(op.ReadFile("n.ipynb"), broken)

@@ -443,7 +443,7 @@ class Offer:
 
     def edit_rules(self, call: Call) -> EditRules | None:
         """How the vocabulary that a call was made in finds the places of edits; `None`: exactly as they are written."""
-        if not any(isinstance(operation, op.Writing | op.RunCommand) for operation in call.operations):
+        if not any(isinstance(operation, op.Writing | op.RunCommand | op.ReadFile) for operation in call.operations):
             return None
         rules = self._speaker(call.native).edit_rules(self._native(call.native))
         if rules is not None and rules.read_first and not self._can_read:

@@ -158,6 +158,8 @@ class EditRules(Value, frozen=True):
     """Of a tool that runs commands: whether a command that does nothing but show one file counts as reading it."""
     notebooks: bool = True
     """Whether a notebook's file can be edited as text."""
+    cells: bool = False
+    """Of a tool that reads files: whether it gives the cells of a notebook with their outputs, and not its file."""
     placeholders: tuple[str, ...] = ()
     """Words that, with an ellipsis and alone on a line of the new text, stand for left out code, and are refused."""
     file_view: Literal["lf", "kept", "all_lf"] = "lf"

@@ -19,7 +19,7 @@ import msgspec
 
 from dragoman.errors import MissingExtra, ToolError
 from dragoman.model import operations as op
-from dragoman.model.outcomes import ChangesOutcome, FileOutcome, FilesOutcome, ImageOutcome, Media
+from dragoman.model.outcomes import ChangesOutcome, FileOutcome, FilesOutcome, ImageOutcome, Media, NotebookOutcome
 
 from .context import Context
 from .tool import Tool
@@ -50,10 +50,15 @@ _LARGE = 4 * _HEAD
 # ── reading ──────────────────────────────────────────────────────────────────
 
 
-def _read_file(operation: op.ReadFile, context: Context) -> FileOutcome | ImageOutcome:
-    """A file's lines, or its picture."""
+def _read_file(operation: op.ReadFile, context: Context) -> FileOutcome | ImageOutcome | NotebookOutcome:
+    """A file's lines, or its picture, or a notebook's cells where the vocabulary shows those."""
     _check_range(operation)
     workspace = context.workspace
+    rules = context.edit_rules
+    if rules is not None and rules.cells and operation.path.lower().endswith(".ipynb"):
+        from .notebook import cells_of
+
+        return cells_of(op.ReadNotebook(operation.path), context)
     found, resolved = _found(workspace, operation.path)
     with found.file:
         look = _passed_through(workspace, found) or _looked_at(workspace, found, HELD_LIMIT)
@@ -317,7 +322,7 @@ def _read_files(operation: op.ReadFiles, context: Context) -> FilesOutcome:
         except ToolError as error:
             skipped[path] = error.message
             continue
-        if isinstance(outcome, ImageOutcome):
+        if not isinstance(outcome, FileOutcome):
             skipped[path] = "a picture: look at it on its own"
         else:
             files.append(outcome)

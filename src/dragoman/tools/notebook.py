@@ -11,7 +11,7 @@ from .workspace.notebook_file import Notebook
 from .workspace.text import Document
 
 
-def _read_notebook(operation: op.ReadNotebook, context: Context) -> NotebookOutcome:
+def cells_of(operation: op.ReadNotebook, context: Context) -> NotebookOutcome:
     """The cells of a notebook, or one of them."""
     workspace = context.workspace
     notebook = Notebook(Document.of(workspace.read(operation.path), operation.path), operation.path)
@@ -26,5 +26,5 @@ def _edit_notebook(operation: op.EditNotebook, context: Context) -> ChangesOutco
     return context.workspace.apply([operation])
 
 
-read_notebook = Tool.from_operation(op.ReadNotebook, _read_notebook, name="read_notebook", repeatable=True)
+read_notebook = Tool.from_operation(op.ReadNotebook, cells_of, name="read_notebook", repeatable=True)
 edit_notebook = Tool.from_operation(op.EditNotebook, _edit_notebook, name="edit_notebook")

@@ -283,6 +283,7 @@ class Read(Spelling[op.ReadFile]):
 
     native_name = "Read"
     results = FILES
+    edit_rules = EditRules(cells=True)
     described_until = {"2.1.54": WITHOUT_PAGES}
     unhonoured = {"pages": WITHOUT_PAGES}
 
