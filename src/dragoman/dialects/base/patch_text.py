@@ -578,8 +578,9 @@ def changes_listed(
         kind = kinds[0] if kinds else None
         if kind is None:
             return out.UnknownOutcome("the result does not name this file")
-        if isinstance(operation, op.MoveFile) and kind == moved_as:
-            return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to),))
+        if isinstance(operation, op.MoveFile) and kind in (moved_as, "modified"):
+            replaced = kind != moved_as  # what is there already is listed as modified (Copilot 1.0.102)
+            return out.ChangesOutcome((out.Change(path, "moved", moved_to=operation.to, replaced=replaced),))
         if isinstance(operation, op.EditFile) and goal != path:
             kind = "modified"
         added, removed = counted(path)
