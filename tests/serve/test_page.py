@@ -16,7 +16,7 @@ from urllib.parse import quote
 import aiohttp
 import pytest
 
-from dragoman.logs import Filter, Index, Places, Query, statistics
+from dragoman.logs import Filter, Index, Places, Query, SessionRow, statistics
 from dragoman.logs.corpus import CorpusQuery, Labels, built, place_of, planned
 from dragoman.logs.export import anchor
 from dragoman.model import (
@@ -383,8 +383,8 @@ class Counted(Query):
 
     read = 0
 
-    def events_of(self, id: str) -> Iterator[AnyEvent]:
-        for event in super().events_of(id):
+    def own_events_of(self, row: SessionRow) -> Iterator[AnyEvent]:
+        for event in super().own_events_of(row):
             self.read += 1
             yield event
 
@@ -438,6 +438,156 @@ async def test_every_view_of_a_very_long_session_begins_at_once_and_leaves_nothi
         assert found["call"]["id"] == event["id"]
         assert await reader.json(f"/session/long?tab=raw&event={anchor(event['id'])}") == window
     query.close()
+
+
+def agent_logs(folder: Path, *, said: int, by_agent: int) -> Path:
+    """A session of Claude Code whose agent has a file of its own, which is read before that of the session."""
+    own = folder / "-p" / "long-1.jsonl"
+    below = folder / "-p" / "long-1" / "subagents"
+    below.mkdir(parents=True)
+    head = {"sessionId": "long-1", "version": "2.1.200", "cwd": "/p"}
+
+    def line(place: float, record: dict[str, Any]) -> str:
+        stamp = (BEGIN + timedelta(seconds=place)).isoformat().replace("+00:00", "Z")
+        return json.dumps({**head, "timestamp": stamp, **record}) + "\n"
+
+    def answer(id: str, content: dict[str, Any]) -> dict[str, Any]:
+        message = {"role": "assistant", "id": id, "model": "claude-sonnet-4-5", "content": [content]}
+        return {"type": "assistant", "uuid": id, "message": message}
+
+    spawn = {
+        "type": "tool_use",
+        "id": "spawn",
+        "name": "Task",
+        "input": {"description": "Count", "prompt": "Count all"},
+    }
+    result = {"type": "tool_result", "tool_use_id": "spawn", "content": [{"type": "text", "text": "42"}]}
+    lines = [
+        line(0, {"type": "user", "uuid": "u", "message": {"role": "user", "content": "The question"}}),
+        line(1, answer("a", spawn)),
+        line(
+            900,
+            {
+                "type": "user",
+                "uuid": "r",
+                "message": {"role": "user", "content": [result]},
+                "toolUseResult": {"status": "completed", "agentId": "a1b2c3d", "content": []},
+            },
+        ),
+        *(line(901 + at, answer(f"m{at}", {"type": "text", "text": f"answer {at}"})) for at in range(said)),
+    ]
+    own.write_text("".join(lines))
+    mark = {"agentId": "a1b2c3d", "isSidechain": True}
+    call = {"type": "tool_use", "id": "look", "name": "Bash", "input": {"command": "ls"}}
+    asked = {"type": "user", "uuid": "g", "message": {"role": "user", "content": "Count all"}}
+    words = [line(2, {**asked, **mark}), line(3, {**answer("gl", call), **mark})]
+    words += [
+        line(4 + at / 1000, {**answer(f"g{at}", {"type": "text", "text": f"agent {at}"}), **mark})
+        for at in range(by_agent)
+    ]
+    (below / "agent-a1b2c3d.jsonl").write_text("".join(words))
+    (below / "agent-a1b2c3d.meta.json").write_text(json.dumps({"agentType": "general", "toolUseId": "spawn"}))
+    return folder
+
+
+@pytest.mark.parametrize("by_agent", [700, 5_000])
+async def test_a_long_session_begins_with_its_own_words_and_has_its_agents_in_their_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_agent: int
+) -> None:
+    monkeypatch.setattr(long_session, "_SOON", 600.0)  # nothing is read before it is asked for
+    async with opened(agent_logs(tmp_path / "logs", said=LONG + 500, by_agent=by_agent)) as reader:
+        first = await reader.json("/session/long-1")
+        _, page = await reader.get("/session/long-1")
+        assert first["total"] is None
+        begins = {tab: await reader.json(f"/session/long-1?tab={tab}") for tab in ("raw", "words", "timeline")}
+        whole = await reader.json("/session/long-1?from=0&all=1")
+        _, again = await reader.get("/session/long-1?from=0&all=1")
+        assert whole["total"] > LONG
+        for screen, text in ((first, page), (whole, again)):
+            entries = screen["entries"]
+            assert [(one["kind"], one["text"][:1]) for one in entries[:1]] == [("user", ["The question"])]
+            assert [one["agents"] for one in entries if one.get("agents")] == [["a1b2c3d"]]
+            assert ("agent 5<" in text) == (by_agent < 4_000)
+            # Of an agent that is too long to stand in its call there is a link.
+            more = "All 5,003 events of this agent" if by_agent == 5_000 else "more of this agent"
+            assert re.search(rf'<a href="/session/long-1\?agent=a1b2c3d">[^<]*{more}', text)
+        for entry in (*first["entries"], *whole["entries"]):
+            entry.pop("text", None)
+        assert first["entries"] == whole["entries"]
+        assert begins["words"]["call"]["call"]["name"] == "Task"
+        assert begins["raw"]["records"][0]["raw"].count("The question") == 1
+        raw = await reader.json("/session/long-1?tab=raw")
+        assert [one["raw"] for one in raw["records"]] == [one["raw"] for one in begins["raw"]["records"]]
+        last = await reader.json("/session/long-1?tab=raw&from=end")
+        assert last["records"][-1]["source"]["file"].endswith("agent-a1b2c3d.jsonl")
+        event = last["records"][-1]["events"][-1]["id"]
+        assert await reader.json(f"/session/long-1?tab=raw&event={anchor(event)}") == last
+
+
+async def test_raw_and_other_words_of_a_session_begin_with_its_own(tmp_path: Path) -> None:
+    async with opened(agent_logs(tmp_path / "logs", said=3, by_agent=3)) as reader:
+        raw = await reader.json("/session/long-1?tab=raw")
+        files = [one["source"]["file"].rpartition("/")[2] for one in raw["records"]]
+        assert list(dict.fromkeys(files)) == ["long-1.jsonl", "agent-a1b2c3d.jsonl"]
+        assert (await reader.json("/session/long-1?tab=words"))["call"]["call"]["name"] == "Task"
+
+
+async def test_every_value_of_a_facet_can_be_chosen(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for number in range(30):
+        head = {
+            "sessionId": f"s-{number}",
+            "cwd": f"/work/{number % 7}/shop-{number}",
+            "timestamp": "2026-01-05T12:00:00Z",
+        }
+        said = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "hello"}}
+        (logs / f"s-{number}.jsonl").write_text(json.dumps({**head, **said}) + "\n")
+    async with opened(logs) as reader:
+        _, text = await reader.get("/")
+        for number in range(30):
+            assert quote(f"/work/{number % 7}/shop-{number}", safe="") in text
+        assert "18 more" in text
+        assert '<details class="rest">' in text
+        _, text = await reader.get("/?project=/work/1/shop-29")
+        assert "1 session" in text
+
+
+async def test_a_mistake_in_sql_is_shown_with_its_place(folder: Path) -> None:
+    async with opened(folder) as reader:
+        status, text = await reader.get("/sql?sql=" + quote("SELECT session, nothing FROM sessions"))
+        assert status == 400
+        place = re.search(r'class="warning exact" role="alert">(.*?)</p>', text, re.DOTALL)
+        assert place is not None
+        line, mark = place[1].splitlines()[-2:]
+        assert mark.index("^") == line.index("nothing")
+
+
+async def test_what_has_no_time_is_no_bar_before_all_others(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for number, stamp in enumerate(({"timestamp": "2026-01-05T12:00:00Z"}, {"timestamp": "2026-01-06T12:00:00Z"}, {})):
+        usage = {"input_tokens": 100 * 10**number, "output_tokens": 1}
+        message = {"role": "assistant", "id": f"m{number}", "model": "claude-sonnet-4-5", "content": [], "usage": usage}
+        record = {"sessionId": f"s-{number}", "type": "assistant", "uuid": "a", "message": message, **stamp}
+        (logs / f"s-{number}.jsonl").write_text(json.dumps(record) + "\n")
+    async with opened(logs) as reader:
+        for by in ("day", "week", "month", "block"):
+            _, text = await reader.get(f"/usage?by={by}")
+            assert "not known: 10,001" not in text, by
+            assert "not known to" not in text, by
+            assert "10,001" in text, by  # in the table
+
+
+def test_a_bar_of_a_timeline_says_what_its_call_was_about() -> None:
+    call = Call(id="c", operations=(RunCommand("make test"),), native=NativeCall("c", "Bash", {}))
+    (bar,) = bars_of(
+        [
+            ToolCalled(id="1", call=call, time=BEGIN),
+            ToolReturned(id="2", result=Result(call_id="c", outcomes=()), time=BEGIN + timedelta(seconds=3)),
+        ]
+    )[0]
+    assert (bar.name, bar.about) == ("Bash", "make test")
 
 
 async def test_what_is_written_to_a_log_is_told_to_who_listens(folder: Path) -> None:

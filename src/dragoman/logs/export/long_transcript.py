@@ -41,10 +41,13 @@ _MOST_OF_AGENT: Final = 4_000
 
 
 class LongTranscript:
-    """A session that is read once. One thread at a time uses it."""
+    """A session that is read once. One thread at a time uses it.
 
-    def __init__(self, spooled: Spooled) -> None:
-        self._spooled = spooled
+    It begins with the events of the session `own`: the files of its agents may be read before that of the session.
+    """
+
+    def __init__(self, spooled: Spooled, own: Key | None = None) -> None:
+        self._spooled, self._own = spooled, own
         self._firm = _Places()
         """Those of the events that stay when the log grows."""
         self._places = self._firm
@@ -82,7 +85,9 @@ class LongTranscript:
 
     def __iter__(self) -> Iterator[ev.AnyEvent]:
         """All events, in order."""
-        return iter(self._spooled.spool)
+        spool, own = self._spooled.spool, self._places.events(self._own)
+        yield from spool.some(own)
+        yield from (event for number, event in enumerate(spool) if not _is_in(own, number))
 
     def count(self, key: Key) -> int:
         """How many entries a conversation has."""
@@ -110,12 +115,28 @@ class LongTranscript:
     def record_at(self, anchor: str) -> int | None:
         """The record that the event with an anchor was read from."""
         number = self._places.number_of(anchor)
-        return None if number is None else bisect_right(self._places.records, number) - 1
+        if number is None:
+            return None
+        return self._records().index(bisect_right(self._places.records, number) - 1)
 
     def events_of_records(self, begin: int, end: int) -> Iterator[ev.AnyEvent]:
         """The events of some records."""
-        firsts = [*self._places.records[begin : end + 1], self._places.count]
-        return self._spooled.spool.between(firsts[0], firsts[min(end - begin, len(firsts) - 1)])
+        firsts = self._places.records
+        for record in self._records()[begin:end]:
+            following = firsts[record + 1] if record + 1 < len(firsts) else self._places.count
+            yield from self._spooled.spool.between(firsts[record], following)
+
+    def _records(self) -> array[int]:
+        """The records in order."""
+        own, order, others = self._places.events(self._own), array("L"), array("L")
+        for record, first in enumerate(self._places.records):
+            (order if _is_in(own, first) else others).append(record)
+        return order + others
+
+
+def _is_in(numbers: array[int], number: int) -> bool:
+    place = bisect_left(numbers, number)
+    return place < len(numbers) and numbers[place] == number
 
 
 class _Places:
@@ -173,6 +194,10 @@ class _Places:
     def entries(self, key: Key) -> int:
         """How many things were said in a conversation."""
         return len(self._streams[key].entries) if key in self._streams else 0
+
+    def events(self, key: Key | None) -> array[int]:
+        """The events of a conversation."""
+        return array("L") if key is None or key not in self._streams else self._streams[key].events
 
     def number_of(self, anchor: str) -> int | None:
         """The event with an anchor."""
@@ -232,7 +257,7 @@ class _Places:
             family += [below for _, below in self._children(one)]
         count = sum(len(self._streams[one].events) for one in family)
         if count > _MOST_OF_AGENT:
-            return Conversation(key[0], f"Agent {key[1]}: {count:,} events", [], [], [], key[1])
+            return Conversation.only_named(*key, count)
         numbers = sorted(number for one in family for number in self._streams[one].events)
         found = conversations_of(Chosen(lambda: fetch(numbers), "clean"))
         return next((one for one in found if (one.id, one.stream) == key), found[0])

@@ -116,9 +116,9 @@ class Markup:
         yield from facts(agent.facts)
         parts, left = _first(agent.parts, self._most_of_agent)
         yield from self.parts(agent, parts, level=below)
-        if left and self._agent_link is not None:
-            link = plain(self._agent_link(agent))
-            yield f'<p class="more"><a href="{link}">{left:,} more of this agent</a></p>'
+        if (left or agent.unread) and self._agent_link is not None:
+            words = f"{left:,} more of this agent" if left else f"All {agent.unread:,} events of this agent"
+            yield f'<p class="more"><a href="{plain(self._agent_link(agent))}">{words}</a></p>'
         yield "</section>\n</div>"
 
     def _call(self, said: Said, name: str, *, level: int) -> Iterator[str]:

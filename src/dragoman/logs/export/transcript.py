@@ -73,6 +73,13 @@ class Conversation(msgspec.Struct):
     stream: str = "main"
     turns: list[TurnLine] | None = None
     """All turns of one of which `parts` is only a window."""
+    unread: int = 0
+    """Events of one that is only named, since it is too long to stand in its call."""
+
+    @staticmethod
+    def only_named(id: str, stream: str, events: int) -> Conversation:
+        """An agent that is too long to stand inside its call."""
+        return Conversation(id, f"Agent {stream}", [], [], [], stream, unread=events)
 
     def turn_lines(self) -> list[TurnLine]:
         """All turns."""

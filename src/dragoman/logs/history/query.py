@@ -315,6 +315,14 @@ class Query:
         row = self.find(id)
         return numbered(self._read(self._sessions.family(self._sessions.root(row))))
 
+    def own_events_of(self, row: SessionRow) -> Iterator[AnyEvent]:
+        """The events of a session, or of a sub-agent, without those of the agents below it."""
+        return numbered(self._read([row]))
+
+    def agents_of(self, row: SessionRow) -> list[SessionRow]:
+        """All sub-agents below a session."""
+        return self._sessions.family(row)[1:]
+
     def spooled(self, id: str) -> Spooled:
         """The same, to be read once and kept in a file: for a session that is too long for memory."""
         from .spooled import Spooled
@@ -437,11 +445,8 @@ class Query:
 
     def _read(self, rows: list[SessionRow]) -> Iterator[AnyEvent]:
         """The events of these sessions, and of no others that stand in their files."""
-        keys = {key(row) for row in rows}
-        for file, format in self._files_of(rows):
-            for event in read(path_of(file), format):
-                if key_of(event) in keys:
-                    yield event
+        keys, files = {key(row) for row in rows}, self._files_of(rows)
+        return (event for file, format in files for event in read(path_of(file), format) if key_of(event) in keys)
 
     def _files_of(self, rows: list[SessionRow]) -> list[tuple[str, str]]:
         """The files that these sessions stand in, in the order they are read in, each with its format."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Literal
 
 import msgspec
@@ -29,9 +29,10 @@ _LARGEST: Final = 40_000
 Pair = tuple[int | None, int | None]
 
 
-def about(fields: Mapping[str, Any]) -> str:
-    """What an operation is about, in a line."""
-    found = (fields.get(name) for name in _NAMES)
+def about(given: op.Operation | Mapping[str, Any]) -> str:
+    """What an operation is about, in a line; of the operation or of its fields."""
+    get = given.get if isinstance(given, Mapping) else partial(getattr, given)
+    found = (get(name, None) for name in _NAMES)
     return next((" ".join(one.split())[:120] for one in found if isinstance(one, str) and one), "")
 
 

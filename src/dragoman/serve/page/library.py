@@ -10,7 +10,7 @@ import stat
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any, Final
@@ -18,11 +18,11 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.errors import LogError
-from dragoman.logs import Chosen, Filter, Found, Query, SessionRow, statistics
+from dragoman.logs import Chosen, Filter, Found, Query, SessionRow, key_of, statistics
 from dragoman.logs.export import Conversation, LongTranscript, conversations_of
 from dragoman.logs.full_text import Wanted
 from dragoman.logs.history import Group, Listing
-from dragoman.model import AnyEvent
+from dragoman.model import AnyEvent, ToolCalled
 
 from .long_session import LongSession
 from .words import Searched, Words
@@ -33,6 +33,8 @@ LONG: Final = 6_000
 """Events from which on a session is long: of such a one only a part is shown at first."""
 _FIRST: Final = (600, 900, 3_000)
 """How many more of them are read at a time until its first screen is full."""
+_MOST_OF_AGENTS: Final = 4_000
+"""Events of sub-agents that are read for the first screen of a long session."""
 _KEPT: Final = 3
 """Sessions that stay in memory after they were shown."""
 _ANSWERS: Final = 30
@@ -132,6 +134,24 @@ class Library:
         with self.lock:
             return self.query.files()
 
+    def agents_of_calls(self, row: SessionRow, calls: frozenset[str]) -> tuple[list[AnyEvent], list[SessionRow]]:
+        """The events of the agents that these calls of a session started, and those agents.
+
+        There are no more events than a few calls may cost: of what is beyond that, only the agents are known.
+        """
+        with self.lock:
+            below = self.fresh().agents_of(row)
+            started = [one for one in below if one.parent_call in calls]
+            chosen, left = [], _MOST_OF_AGENTS
+            for one in started:
+                family = [one, *self.query.agents_of(one)]
+                count = sum(other.events for other in family)
+                if count <= left:
+                    chosen.append(family)
+                    left -= count
+            events = [event for family in chosen for one in family for event in self.query.own_events_of(one)]
+        return events, started
+
     def listing(self, asked: Filter, words: str, *, limit: int, offset: int) -> Listing:
         """Some sessions, newest first, and how many there are."""
         with self.lock:
@@ -229,14 +249,14 @@ class Library:
                 stream = row.stream
             state = _state(query.logs_of(root.session))
             if query.has_files and root.events > LONG:
-                fresh = LongTranscript(query.spooled(root.session))
+                fresh = LongTranscript(query.spooled(root.session), (root.session, root.stream))
                 long = self._long.setdefault(root.session, LongSession())
                 self._long.move_to_end(root.session)
                 while len(self._long) > _KEPT:
                     self._long.popitem(last=False)
                 if stream is None and beginning and not long.is_read:
                     long.read_soon(fresh)
-                    events = islice(query.events_of(root.session), LONG)
+                    events = islice(query.own_events_of(root), LONG)
                     return Read(row, events, _nothing_said(row), is_beginning=True, is_of_another=row is not root)
             else:
                 return self._short(query, row, root, stream, state)
@@ -254,7 +274,9 @@ class Library:
     ) -> Read:
         key = (root.session, state)
         if key not in self._read:
-            events = list(query.events_of(root.session))
+            # The files of agents may be read before that of their session.
+            own = (root.session, root.stream)
+            events = sorted(query.events_of(root.session), key=lambda event: key_of(event) != own)
             self._read[key] = events, conversations_of(Chosen(lambda: events, "clean"))
         self._read.move_to_end(key)
         while len(self._read) > 1 and (len(self._read) > _KEPT or self._held() > _MOST_HELD):
@@ -270,16 +292,30 @@ class Library:
         return sum(len(events) for events, _ in self._read.values())
 
 
-def beginning_of(events: Iterator[AnyEvent]) -> Conversation | None:
-    """The conversation that the first events of a session make: no more of them than fill the first screen."""
-    read: list[AnyEvent] = []
-    first = None
+def beginning_of(library: Library, read: Read) -> Conversation:
+    """The first screen of a long session of which only the beginning is read, with the agents that its calls started."""
+    events, found = iter(read.events), read.conversation
+    some: list[AnyEvent] = []
     for more in _FIRST:
-        read.extend(islice(events, more))
-        first = next(iter(conversations_of(Chosen(lambda: read, "clean"))), None)
-        if first is not None and sum(len(part.said) for part in first.parts) > ENTRIES:
+        some.extend(islice(events, more))
+        found = next(iter(conversations_of(Chosen(lambda: some, "clean"))), found)
+        if sum(len(part.said) for part in found.parts) > ENTRIES:
             break
-    return first
+    shown = {said.event for part in found.window(0, ENTRIES).parts for said in part.said}
+    calls = {event.call.id: event.id for event in some if isinstance(event, ToolCalled) and event.id in shown}
+    if not read.row.agents or not calls:
+        return found.window(0, ENTRIES)
+    of_agents, agents = library.agents_of_calls(read.row, frozenset(calls))
+    if of_agents:
+        whole = conversations_of(Chosen(lambda: [*some, *of_agents], "clean"))
+        found = next((one for one in whole if (one.id, one.stream) == (found.id, found.stream)), found)
+    found = found.window(0, ENTRIES)
+    entries = {said.event: said for part in found.parts for said in part.said}
+    for one in agents:
+        said = entries[calls[one.parent_call or ""]]
+        if all((other.id, other.stream) != (one.session, one.stream) for other in said.agents):
+            said.agents = [*said.agents, Conversation.only_named(one.session, one.stream, one.events)]
+    return found
 
 
 def _nothing_said(row: SessionRow) -> Conversation:

@@ -20,6 +20,8 @@ from .library import Library, Spent
 
 _ON_A_PAGE: Final = 50
 _FACETS: Final = 12
+_MORE_FACETS: Final = 200
+"""Values of a facet that are shown, and those that are folded below them."""
 _LIVE: Final = datetime.timedelta(minutes=2)
 FILTERS: Final = ("client", "project", "model", "since", "until")
 
@@ -151,35 +153,34 @@ def _facet(title: str, name: str, counts: Counter[str], parameters: Parameters) 
     if not counts:
         return
     chosen = parameters.get(name, "")
-    shown = counts.most_common(_FACETS)
+    shown = counts.most_common(_FACETS + _MORE_FACETS)
     short = (
         _short([value for value, _ in shown])
         if name == "project"
         else {value: client_name(value) for value, _ in shown}
     )
     yield f"<h2>{title}</h2><ul>"
-    for value, count in shown:
+    for place, (value, count) in enumerate(shown):
+        if place == _FACETS:
+            is_open = " open" if chosen in [other for other, _ in shown[_FACETS:]] else ""
+            yield f'<li><details class="rest"{is_open}><summary>{len(counts) - _FACETS:,} more</summary><ul>'
         link = plain(address("/", {**parameters, name: "" if value == chosen else value, "page": ""}))
         words = plain(short[value])
         mark = ' aria-current="true"' if value == chosen else ""
         yield f'<li><a href="{link}"{mark} title="{plain(value)}"><span>{words}</span> <b>{count:,}</b></a></li>'
-    if len(counts) > _FACETS:
-        yield f'<li class="rest">and {len(counts) - _FACETS:,} more</li>'
-    yield "</ul>"
+    if len(counts) > len(shown):
+        yield f'<li class="rest">and {len(counts) - len(shown):,} with fewer sessions</li>'
+    yield "</ul></details></li></ul>" if len(shown) > _FACETS else "</ul>"
 
 
 def _short(paths: list[str]) -> dict[str, str]:
     """Folder → its name, with as many of those above it as tell it from the others."""
+    parts = {path: Path(path).parts for path in paths}
+    counts = Counter(one[-count:] for one in parts.values() for count in range(1, len(one) + 1))
     short: dict[str, str] = {}
-    for path in paths:
-        parts = Path(path).parts
-        for count in range(1, len(parts) + 1):
-            ending = parts[-count:]
-            if sum(Path(other).parts[-count:] == ending for other in paths) == 1:
-                short[path] = str(Path(*ending))
-                break
-        else:
-            short[path] = path
+    for path, one in parts.items():
+        ending = next((one[-count:] for count in range(1, len(one) + 1) if counts[one[-count:]] == 1), None)
+        short[path] = path if ending is None else str(Path(*ending))
     return short
 
 

@@ -72,7 +72,8 @@ def session_screen(library: Library, id: str, parameters: Parameters) -> Screen:
     kept = {name: parameters.get(name, "") for name in ("agent", "prose")}
     spent = None if read.is_of_another else library.spent([read.row]).get(read.row.session)
     with read.lock:
-        body, data = _SHOWN[tab](read, here, parameters)
+        shown = _said(library, read, here, parameters) if tab == "said" else _SHOWN[tab](read, here, parameters)
+    body, data = shown
     head = [
         f'<article class="session{" prose-only" if parameters.get("prose") else ""}" data-session="{plain(read.row.session)}">',
         *_head(read, here, parameters, spent),
@@ -147,8 +148,8 @@ def _facts(row: SessionRow, spent: Spent | None) -> list[tuple[str, str]]:
 # ── said ─────────────────────────────────────────────────────────────────────
 
 
-def _said(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
-    conversation, begin, total = _shown_part(read, parameters)
+def _said(library: Library, read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
+    conversation, begin, total = _shown_part(library, read, parameters)
     agent = "" if conversation.stream == "main" else conversation.stream
 
     def link(name: str, entry: int) -> str:
@@ -182,12 +183,12 @@ def _said(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dic
     return body, {"from": begin, "total": total, "entries": entries}
 
 
-def _shown_part(read: Read, parameters: Parameters) -> tuple[Conversation, int, int | None]:
+def _shown_part(library: Library, read: Read, parameters: Parameters) -> tuple[Conversation, int, int | None]:
     """The conversation with a window of its entries, the first of them, and how many there are if that is known."""
     conversation, sought = read.conversation, parameters.get("event", "")
     key = (conversation.id, conversation.stream)
     if read.is_beginning:
-        return (beginning_of(iter(read.events)) or conversation).window(0, ENTRIES), 0, None
+        return beginning_of(library, read), 0, None
     if read.transcript is not None:
         total = read.transcript.count(key)
         found = read.transcript.entry_at(key, sought) if sought else None
@@ -265,11 +266,13 @@ def _changes(read: Read, here: str, parameters: Parameters) -> tuple[list[str], 
     if not stories:
         body.append('<p class="empty">No file was changed with a tool in this session.</p>')
     else:
-        added, removed = (sum(one.added for one in stories), sum(one.removed for one in stories))
+        counts = [(one.added, one.removed) for one in stories]
+        added, removed = (sum(filter(None, one)) for one in zip(*counts, strict=True))
+        least = "at least " if any(None in one for one in counts) else ""
         other = address(here, {**parameters, "steps": "" if steps else "1"})
         words = "Show each file as one diff" if steps else "Show every step"
         body.append(
-            f'<p class="summary">{len(stories):,} file{"s" if len(stories) != 1 else ""} changed: '
+            f'<p class="summary">{len(stories):,} file{"s" if len(stories) != 1 else ""} changed: {least}'
             f'<span class="plus">+{added:,}</span> <span class="minus">−{removed:,}</span> · <a href="{plain(other)}">{words}</a></p>'
         )
         body.append("<p>Changes made by commands are not among them: a log does not say what they did.</p>")
@@ -290,6 +293,7 @@ def _changes(read: Read, here: str, parameters: Parameters) -> tuple[list[str], 
 def _told(story: FileStory) -> dict[str, Any]:
     return {
         "path": story.path,
+        "was": story.was,
         "kind": story.kind,
         "added": story.added,
         "removed": story.removed,
@@ -299,10 +303,10 @@ def _told(story: FileStory) -> dict[str, Any]:
 
 
 def _story(story: FileStory, here: str, *, steps: bool) -> Iterator[str]:
-    figures = f'<span class="plus">+{story.added:,}</span> <span class="minus">−{story.removed:,}</span>'
+    moved = f"{story.kind} from {plain(story.was)}" if story.was is not None else story.kind
     yield '<details class="call file" open><summary>'
-    yield f'<code>{plain(story.path)}</code><span class="means">{story.kind}</span>'
-    yield f'<span class="took">{figures}</span></summary><div class="inside">'
+    yield f'<code>{plain(story.path)}</code><span class="means">{moved}</span>'
+    yield f'<span class="took">{_lines(story.added, story.removed)}</span></summary><div class="inside">'
     if story.whole is not None and not steps:
         yield (
             f'<pre class="diff" tabindex="0">{diff_html(story.whole)}</pre>'
@@ -317,7 +321,16 @@ def _story(story: FileStory, here: str, *, steps: bool) -> Iterator[str]:
             yield f'<p class="label"><a href="{plain(link)}">{plain(step.note)}</a></p>'
             if step.diff:
                 yield f'<pre class="diff" tabindex="0">{diff_html(step.diff)}</pre>'
+            elif step.diff is None and step.added is None:
+                yield "<p>The log does not show which lines.</p>"
     yield "</div></details>"
+
+
+def _lines(added: int | None, removed: int | None) -> str:
+    if added is None and removed is None:
+        return "lines not known"
+    plus, minus = ("?" if one is None else f"{one:,}" for one in (added, removed))
+    return f'<span class="plus">+{plus}</span> <span class="minus">−{minus}</span>'
 
 
 def _events(read: Read) -> Iterable[AnyEvent]:
@@ -427,7 +440,7 @@ def _words(read: Read, here: str, parameters: Parameters) -> tuple[list[str], di
     body = ['<div class="with-side"><aside class="turns"><nav class="contents calls" aria-label="Calls"><ol>']
     for event in calls:
         link = plain(address(here, {"tab": "words", "event": anchor(event.id)}))
-        said = next((about(msgspec.to_builtins(one)) for one in event.call.operations), "")
+        said = next((about(one) for one in event.call.operations), "")
         name = f"{plain(event.call.native.name)} <span>{plain(said)}</span>"
         body.append(f'<li><a href="{link}"{current(is_it=event is chosen)} title="{plain(said)}">{name}</a></li>')
     body.append("</ol></nav></aside><div>")
@@ -502,4 +515,4 @@ def _arguments(arguments: dict[str, Any] | str) -> str:
     return arguments if isinstance(arguments, str) else pretty(arguments)
 
 
-_SHOWN: Final = {"said": _said, "changes": _changes, "timeline": _timeline, "raw": _raw, "words": _words}
+_SHOWN: Final = {"changes": _changes, "timeline": _timeline, "raw": _raw, "words": _words}

@@ -34,7 +34,7 @@ def sql_screen(library: Library, parameters: Parameters) -> Screen:
         with library.lock:
             result = library.fresh().sql(text, _LIMITS)
     except (QueryRefused, LimitReached, MissingExtra) as error:
-        body.append(f'<p class="warning" role="alert">{plain(str(error))}</p>')
+        body.append(f'<p class="warning exact" role="alert">{plain(str(error))}</p>')
         return Screen("SQL", "/sql", body, {"error": str(error)}, 400)
     numbers = frozenset(
         place for place in range(len(result.columns)) if any(_is_number(row[place]) for row in result.rows[:20])

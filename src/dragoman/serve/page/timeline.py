@@ -25,10 +25,13 @@ from dragoman.model import (
     UserSaid,
 )
 
+from .aligned import about
+
 _WIDTH: Final = 1000.0
 _ROW: Final = 22
 _LONGEST_GAP: Final = 0.03
 """The share of the width that a gap takes at most."""
+_LONGEST_ABOUT: Final = 80
 BARS: Final = 600
 """Bars that are drawn at once."""
 
@@ -40,6 +43,8 @@ class Bar(msgspec.Struct):
     name: str
     stream: str
     event: str
+    about: str
+    """What a call is about, in a line; nothing for a model."""
     began: float
     ended: float
     """Both in seconds since the beginning of the session."""
@@ -57,13 +62,17 @@ class _Moment(msgspec.Struct, gc=False):
     call: str = ""
     is_marked: bool = False
     """Whether a call waits for a person, or a result is a failure."""
+    about: str = ""
+    """What a call is about, in a line."""
 
 
 def _moment(event: AnyEvent, time: datetime.datetime) -> _Moment:
     match event:
         case ToolCalled():
             native = event.call.native.name
-            return _Moment(time, "called", key_of(event), event.id, native, event.call.id, waits_for_a_person(event))
+            said = next((about(one) for one in event.call.operations), "")[:_LONGEST_ABOUT]
+            waits = waits_for_a_person(event)
+            return _Moment(time, "called", key_of(event), event.id, native, event.call.id, waits, said)
         case ToolReturned():
             result = event.result
             failed = any(failure_of(one, result.native) is not None for one in result.outcomes)
@@ -84,6 +93,7 @@ def bars_of(events: Iterable[AnyEvent]) -> tuple[list[Bar], list[tuple[float, fl
     last: dict[tuple[str, str], float] = {}
     waiting: dict[tuple[tuple[str, str], str], tuple[_Moment, float]] = {}
     gaps: list[tuple[float, float]] = []
+    models: dict[tuple[str, str], str] = {}
     busy_until = 0.0
     for one in timed:
         key, now = one.stream, (one.time - timed[0].time).total_seconds()
@@ -91,9 +101,11 @@ def bars_of(events: Iterable[AnyEvent]) -> tuple[list[Bar], list[tuple[float, fl
         if one.kind == "user" and now > busy_until:
             gaps.append((busy_until, now))
         elif one.kind in ("model", "called") and now > before:
-            name = one.name if one.kind == "model" else "model"
-            bars.append(Bar("model", name, key[1], one.event, before, now))
-        if one.kind == "called":
+            name = one.name if one.kind == "model" else models.get(key, "model")
+            bars.append(Bar("model", name, key[1], one.event, "", before, now))
+        if one.kind == "model":
+            models[key] = one.name
+        elif one.kind == "called":
             waiting[key, one.call] = one, now
         elif one.kind == "returned" and (called := waiting.pop((key, one.call), None)) is not None:
             bars.append(_bar(*called, now, is_failure=one.is_marked))
@@ -106,7 +118,7 @@ def bars_of(events: Iterable[AnyEvent]) -> tuple[list[Bar], list[tuple[float, fl
 def _bar(called: _Moment, began: float, ended: float, *, is_failure: bool) -> Bar:
     kind: Literal["tool", "failed", "person"]
     kind = "person" if called.is_marked else "failed" if is_failure else "tool"
-    return Bar(kind, called.name, called.stream[1], called.event, began, max(began, ended))
+    return Bar(kind, called.name, called.stream[1], called.event, called.about, began, max(began, ended))
 
 
 def timeline(
@@ -158,7 +170,7 @@ def _drawn(bars: list[Bar], gaps: list[tuple[float, float]], link: Callable[[str
     for number, bar in enumerate(bars):
         left, right = place(bar.began), place(bar.ended)
         agent = "" if bar.stream == "main" else f" (agent {bar.stream})"
-        words = f"{bar.name}{agent}: {duration(bar.ended - bar.began)}"
+        words = f"{_named(bar)}{agent}: {duration(bar.ended - bar.began)}"
         if bar.kind == "person":
             words += ", a person was waited for"
         yield (
@@ -218,13 +230,17 @@ def _lanes(bars: list[Bar]) -> dict[int, int]:
     return lanes
 
 
+def _named(bar: Bar) -> str:
+    return f"{bar.name} {bar.about}" if bar.about else bar.name
+
+
 def _listed(bars: list[Bar], link: Callable[[str], str]) -> Iterator[str]:
     """The longest ones in words."""
     longest = sorted(bars, key=lambda bar: bar.began - bar.ended)[:10]
     yield '<h2>Longest</h2><ol class="longest">'
     for bar in longest:
         agent = "" if bar.stream == "main" else f" of agent {bar.stream}"
-        words = f"{bar.name}{agent}{', waiting for a person' if bar.kind == 'person' else ''}"
+        words = f"{_named(bar)}{agent}{', waiting for a person' if bar.kind == 'person' else ''}"
         took = duration(bar.ended - bar.began)
         yield f'<li><a href="{plain(link(bar.event))}">{plain(words)}</a> <span>{took}</span></li>'
     yield "</ol>"

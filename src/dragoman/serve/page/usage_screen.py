@@ -43,7 +43,7 @@ def usage_screen(library: Library, parameters: Parameters) -> Screen:
     body = ["<h1>Usage</h1>", *_choices(parameters, by), *_cards(total)]
     if not groups:
         body.append('<p class="empty">Nothing was recorded in this time.</p>')
-    plotted = list(reversed(groups[:_PLOTTED])) if by in _IN_TIME else groups[:_PLOTTED]
+    plotted = _in_time(groups)[-_PLOTTED:] if by in _IN_TIME else groups[:_PLOTTED]
     if any(group.tokens is not None and group.tokens.tokens for group in plotted):
         body += _plot(
             "Tokens", by, [(_name(one, by), float(_tokens(one) or 0), number(_tokens(one))) for one in plotted]
@@ -57,6 +57,11 @@ def usage_screen(library: Library, parameters: Parameters) -> Screen:
         body.append(f'<p class="label">{len(groups) - _SHOWN:,} more are not shown; the JSON has all.</p>')
     data = {"by": by, "groups": groups, "total": total}
     return Screen("Usage", "/usage", body, data)
+
+
+def _in_time(groups: list[Group]) -> list[Group]:
+    """Those with a time, oldest first."""
+    return [one for one in reversed(groups) if any(one.group.values())]
 
 
 def _choices(parameters: Parameters, by: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dragoman.doors import door
 
 if TYPE_CHECKING:
     from .attachments import LARGEST_ATTACHMENT as LARGEST_ATTACHMENT, attachment as attachment
-    from .diff import difference as difference, marked_lines as marked_lines
+    from .diff import difference as difference, marked_lines as marked_lines, opcodes as opcodes
     from .edits import edited as edited
     from .journal import Journal as Journal
     from .line_marks import with_line_names as with_line_names
@@ -20,7 +20,7 @@ else:
         __name__,
         {
             "attachments": ("LARGEST_ATTACHMENT", "attachment"),
-            "diff": ("difference", "marked_lines"),
+            "diff": ("difference", "marked_lines", "opcodes"),
             "edits": ("edited",),
             "journal": ("Journal",),
             "line_marks": ("with_line_names",),

@@ -46,7 +46,8 @@ def difference(
     # Only line ends or the byte order mark differ: there is no line to show.
     if not changes:
         return {"diff": "", "added": 0, "removed": 0}
-    names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
+    name = path.lstrip("/")
+    names = (f"a/{name}" if before is not None else "/dev/null", f"b/{name}" if after is not None else "/dev/null")
     return {"diff": _unified(names, old, new, changes), "added": added, "removed": removed}
 
 

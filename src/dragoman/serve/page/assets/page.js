@@ -26,7 +26,10 @@ async function fetched(address) {
 
 function replaced(fresh, selector) {
   const here = one(selector), there = fresh.querySelector(selector);
-  if (here && there && here.innerHTML !== there.innerHTML) here.replaceChildren(...there.childNodes);
+  if (!here || !there) return;
+  const opened = [...here.querySelectorAll("details")].map((one) => one.open);
+  [...there.querySelectorAll("details")].forEach((one, place) => { if (opened[place]) one.open = true; });
+  if (here.innerHTML !== there.innerHTML) here.replaceChildren(...there.childNodes);
 }
 
 // Adds what is new in a session, and takes over what became of calls; what was opened stays open.
