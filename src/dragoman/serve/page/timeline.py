@@ -70,7 +70,8 @@ def _moment(event: AnyEvent, time: datetime.datetime) -> _Moment:
     match event:
         case ToolCalled():
             native = event.call.native.name
-            said = next((about(one) for one in event.call.operations), "")[:_LONGEST_ABOUT]
+            said = next((about(one) for one in event.call.operations), "")
+            said = said if len(said) <= _LONGEST_ABOUT else f"{said[: _LONGEST_ABOUT - 1]}…"
             waits = waits_for_a_person(event)
             return _Moment(time, "called", key_of(event), event.id, native, event.call.id, waits, said)
         case ToolReturned():
