@@ -15,6 +15,7 @@ import pytest
 from dragoman.logs.export.blocks import outcome_blocks
 from dragoman.model import Outcome, outcomes as out
 from tests.cli.conftest import User
+from tests.logs.samples import SAMPLES
 from tests.outcomes import smallest
 
 ELSEWHERE = {
@@ -107,6 +108,36 @@ def test_no_table_is_wider_than_the_terminal_or_breaks_an_id_or_a_number(reader:
         lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).split("\r")[-1] for line in seen.out.splitlines()]
         assert [line for line in lines if len(line) > width] == [], width
         assert words_of(seen.out) - whole == set(), width
+
+
+@pytest.mark.slow
+def test_no_name_of_a_model_and_no_count_is_torn_at_any_width(user: User) -> None:
+    name = "anthropic/claude-sonnet-4-5-20250929"
+    head = {"cwd": "/home/somebody/projects/shop", "timestamp": "2026-01-01T12:00:00Z"}
+    samples = [(format, *one) for format in ("codex", "gemini_cli", "qwen_code") for one in SAMPLES[format]]
+    for format, file, data in samples:
+        path = user.home / "logs" / format / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data.replace(b"/home/user/project", b"/home/somebody/projects/shop"))
+    for number in range(12):
+        usage = {"input_tokens": 1_234_567, "cache_read_input_tokens": 7_654_321, "output_tokens": 98_765}
+        message = {"role": "assistant", "id": f"m{number}", "model": name, "usage": usage, "content": []}
+        record = {**head, "sessionId": f"s-{number}", "type": "assistant", "uuid": "a", "message": message}
+        user.write(user.home / f"logs/claude/s-{number}.jsonl", json.dumps(record) + "\n")
+    logs = str(user.home / "logs")
+    for words in (("usage", "daily", logs), ("stats", logs, "--by", "model"), ("projects", logs)):
+        plain = user.types(*words)
+        whole = words_of(f"{plain.out}\n{plain.err}")
+        for width, seen in zip(
+            (60, 80, 100), user.sees_each(*((one, {}, words) for one in (60, 80, 100))), strict=True
+        ):
+            text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.out)
+            assert text.count("anthropic/") == text.count(name), (words, width)
+            assert words_of(text) - whole == set(), (words, width)
+            assert [line for line in text.split("\n") if len(line.split("\r")[-1].rstrip()) > width] == [], (
+                words,
+                width,
+            )
 
 
 @pytest.mark.parametrize("outcome", out.AnyOutcome.__args__, ids=lambda kind: kind.__name__)

@@ -226,7 +226,7 @@ class Console:
             self.line(f"{columns[0]}: {row[0]}", "strong")
             for name, cell in zip(columns[1:], row[1:], strict=True):
                 if cell:
-                    self.line(f"  {name}: {cell}")
+                    self.line(_without_torn_words(f"  {name}: {cell}", width_of(stdout())))
 
     def _rich_table(
         self, rich: RichConsole, widths: Sequence[int], columns: Sequence[str], rows: Sequence[Sequence[str]]
@@ -269,7 +269,7 @@ class Console:
 
 _GAP: Final = 2
 _TORN: Final = 16
-_WHOLE: Final = re.compile(r"[\w.,:$%@+-]{1,40}")
+_WHOLE: Final = re.compile(r"[\w.,:$%@+-][\w.,:$%@+/-]{0,47}")
 """Ids, names of models and numbers: half of one is of no use to anybody who copies it."""
 """Columns from which on a word of a table may be torn, such as a path."""
 
@@ -320,6 +320,13 @@ def width_of(stream: TextIO) -> int:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except OSError:
         return 80
+
+
+def _without_torn_words(line: str, columns: int) -> str:
+    """A line as several, where it is longer than the terminal is wide."""
+    from textwrap import fill
+
+    return fill(line, columns, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def _wrapped(text: str, taken: int, columns: int) -> str:
