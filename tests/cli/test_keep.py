@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -55,6 +56,21 @@ def test_the_same_bytes_come_back_where_they_were_or_elsewhere(keeper: User) -> 
     assert (keeper.here / elsewhere).read_bytes() == CLAUDE
     assert (keeper.here / elsewhere).stat().st_mode & 0o777 == 0o600
     assert len(keeper.types("sessions", "--json").json) == 2
+
+
+def test_what_is_still_there_with_the_same_bytes_does_not_keep_the_rest_from_coming_back(keeper: User) -> None:
+    agent = keeper.home / LOG.removesuffix(".jsonl") / "subagents" / "agent-a1.jsonl"
+    line = {"sessionId": "s-1", "agentId": "a1", "isSidechain": True, "type": "user", "uuid": "g", "cwd": "/p"}
+    keeper.write(agent, json.dumps({**line, "message": {"role": "user", "content": "Count"}}) + "\n")
+    assert keeper.types("keep").code == 0
+    (keeper.home / LOG).unlink()
+    assert keeper.types("keep", "restore", "s-1").out.split() == [str(keeper.home / LOG)]
+    assert (keeper.home / LOG).read_bytes() == CLAUDE
+    (keeper.home / LOG).unlink()
+    agent.write_text(agent.read_text() + "{}\n")
+    refused = keeper.types("keep", "restore", "s-1")
+    assert (refused.code, str(agent) in refused.err) == (5, True)
+    assert not (keeper.home / LOG).exists()
 
 
 def test_last_is_the_newest_session_as_in_every_command(keeper: User) -> None:

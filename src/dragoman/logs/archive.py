@@ -418,6 +418,17 @@ def _facts_of(log: KeptLog) -> list[tuple[str, tuple[int, int]]]:
 # ── logs whose original is gone ──────────────────────────────────────────────
 
 
+def is_as_kept(file: KeptFile, path: Path) -> bool:
+    """Whether a file has the bytes that were kept."""
+    try:
+        if not path.is_file() or path.is_symlink() or path.stat().st_size != file.size:
+            return False
+        with path.open("rb") as log:
+            return hashlib.file_digest(log, "sha256").hexdigest() == file.digest
+    except OSError:
+        return False
+
+
 def copies_folder() -> Path:
     """Where logs are written whose originals are gone, so that they can be read; it can be made again at any time."""
     return config.current().cache_dir / "kept"

@@ -169,7 +169,9 @@ def verify(console: Console, *, as_json: bool) -> ExitCode:
 @json_option
 @click.pass_obj
 def restore(console: Console, *, session: str, folder: Path | None, as_json: bool) -> ExitCode:
-    """Write the kept logs of a session, byte for byte: where they were, or below a folder. No file is replaced.
+    """Write the kept logs of a session, byte for byte: where they were, or below a folder.
+
+    No file is replaced; one that is there with the same bytes stays.
 
     SESSION is the beginning of its id, or `last`.
     """
@@ -182,10 +184,12 @@ def restore(console: Console, *, session: str, folder: Path | None, as_json: boo
             for log in newest.values()
             for file in log.files
         ]
-        for _, place in places:
-            if os.path.lexists(place):
-                raise LogError(f"{place} exists; --to writes the kept log elsewhere")
+        missing = [(file, place) for file, place in places if not os.path.lexists(place)]
         for file, place in places:
+            # A client may delete the log of a session and leave those of its agents.
+            if (file, place) not in missing and not (missing and archive.is_as_kept(file, place)):
+                raise LogError(f"{place} exists; --to writes the kept log elsewhere")
+        for file, place in missing:
             with writing(place, "name another folder with --to"):
                 kept.write(file, place)
             written.append(os.fspath(place))
