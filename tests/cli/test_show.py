@@ -95,6 +95,25 @@ def test_an_edit_is_shown_as_a_diff_cut_unless_all_is_wanted(user: User) -> None
     assert "--full shows them" not in full
 
 
+def test_every_line_of_a_failure_stands_below_its_call_in_a_pipe_too(user: User) -> None:
+    head = {"sessionId": "s-1", "cwd": "/p", "timestamp": "2026-01-05T12:00:00Z"}
+    call = {
+        "type": "tool_use",
+        "id": "c",
+        "name": "Edit",
+        "input": {"file_path": "a", "old_string": "x", "new_string": "y"},
+    }
+    failed = {"type": "tool_result", "tool_use_id": "c", "is_error": True, "content": "String not found.\nString: x"}
+    lines = [
+        {**head, "type": "assistant", "uuid": "a", "message": {"role": "assistant", "id": "m", "content": [call]}},
+        {**head, "type": "user", "uuid": "r", "message": {"role": "user", "content": [failed]}},
+    ]
+    user.write(user.home / ".claude/projects/-p/s-1.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    shown = user.types("show", "s-1").out.splitlines()
+    place = next(place for place, line in enumerate(shown) if line.endswith("String not found."))
+    assert shown[place + 1] == f"{' ' * (len(shown[place]) - len(shown[place].lstrip()))}String: x"
+
+
 def test_records_are_shown_with_their_events_and_their_bytes(reader: User) -> None:
     """One below the other where the output is no terminal or a narrow one, else side by side."""
     below = reader.types("show", "s-1", "--raw").out

@@ -233,7 +233,8 @@ class _Transcript:
 
     def _write(self, text: str, indent: str, style: str | None = None) -> None:
         if not self._width:
-            self._console.line(f"{indent}{text}", style)
+            for line in text.split("\n"):
+                self._console.line(f"{indent}{line}".rstrip(), style)
             return
         for line in foreign(text).expandtabs(4).split("\n"):
             for piece in wrapped(line, max(_LEAST, self._width - len(indent)), words=True):
