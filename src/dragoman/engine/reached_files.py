@@ -128,10 +128,51 @@ def _single(effect: Effect) -> list[Effect]:
     ]
 
 
-def files_of(effect: Effect) -> Iterator[Names]:
-    """Every path that an effect is about."""
+def files_of(effect: Effect, root: str) -> Iterator[Names]:
+    """Every path that an effect is about, of a line that runs in the folder `root`."""
     for one in _single(effect):
         yield from _files_of(one)
+        if not is_certain(one.target):
+            yield from _through_links(names_of(one.target).real, root)
+
+
+@lru_cache(maxsize=16)
+def _links_below(folder: str) -> tuple[str, ...] | None:
+    """The links below a folder; `None` where it has too much in it to look for them."""
+    found: list[str] = []
+    todo, seen = [folder], 0
+    while todo:
+        try:
+            with os.scandir(todo.pop()) as entries:
+                for entry in entries:
+                    seen += 1
+                    if entry.is_symlink():
+                        found.append(entry.path)
+                    elif entry.is_dir(follow_symlinks=False):
+                        todo.append(entry.path)
+        except OSError:
+            continue
+        if len(found) > _MOST_FILES or seen > _MOST_SEEN:
+            return None
+    return tuple(found)
+
+
+def _through_links(pattern: str, root: str) -> Iterator[Names]:
+    """Where a name leads of which only a part is known, if it is that of a link: `"${x}nnocent"`, and `innocent` is a
+    link to `.env`."""
+    first = min(place for place, character in enumerate(pattern) if not is_certain(character))
+    last = max(place for place, character in enumerate(pattern) if not is_certain(character))
+    end = pattern[last + 1 :].rpartition("/")[2]
+    links = _links_below(pattern[:first].rpartition("/")[0] or (root if first == 0 else "/"))
+    if links is None:
+        yield Names(pattern, ANY)
+        return
+    for link in links:
+        as_glob = _as_glob(link)
+        if can_match(pattern, as_glob):
+            yield Names(link, os.path.realpath(link))
+        if os.path.isdir(link) and can_match(pattern, f"{as_glob}/*"):
+            yield Names(f"{link}/{ANY}{end}", f"{os.path.realpath(link)}/{ANY}{end}")
 
 
 def _files_of(effect: Effect) -> Iterator[Names]:
@@ -209,6 +250,7 @@ def copies_links(effect: Effect) -> bool:
 def forget_listings() -> None:
     """Before each decision: files may have come since the last one."""
     _listed.cache_clear()
+    _links_below.cache_clear()
     _unhides.cache_clear()
 
 

@@ -51,13 +51,18 @@ def reaches(rule: PolicyRule, effect: Effect, root: str) -> bool | None:
     if rule.path is None and rule.outside is None:
         return True
     unsure = False
-    for names in files_of(effect):
+    for names in files_of(effect, root):
         if rule.path is not None and not fits_path(names, rule.path, root):
             continue
         outside = is_outside(names.real, root) if rule.outside is not None else None
         if rule.outside is not None and outside is not None and outside is not rule.outside:
             continue
-        if not certain or is_computed(names.real) or (rule.outside is not None and outside is None):
+        if (
+            not certain
+            or is_computed(effect.target)
+            or is_computed(names.real)
+            or (rule.outside is not None and outside is None)
+        ):
             unsure = True
             continue
         return True

@@ -9,7 +9,7 @@ from itertools import product
 from posixpath import normpath
 from typing import Final, Literal, NamedTuple
 
-from .text_patterns import ANY, can_match, is_certain
+from .text_patterns import ANY, can_match, is_certain, is_computed
 
 Verb = Literal["read", "list", "write", "move", "delete", "fetch", "mention"]
 
@@ -66,6 +66,10 @@ _NUMBERS: Final = frozenset(("BASHPID", "EUID", "HISTCMD", "MAILCHECK", "OPTIND"
 """Variables of bash that hold numbers: a text that is assigned to one is computed, commands in it too (bash 5.2)."""
 
 
+IN_BRACKETS: Final = re.compile(r"\[[^\]]*(?:\$\(|`)")
+"""A command in the brackets of `a[$(…)]`, which runs where a shell computes with that text."""
+
+
 class State:
     """Where a line is and what its variables hold, as far as it was followed."""
 
@@ -118,6 +122,10 @@ class Notes(ABC):
         self.unknown: dict[str, None] = {}
         self.moves = 0
         """How often the line may go to another folder."""
+        self.piped: list[str] | None = None
+        """The names that the command which is started next is given by the one before it, where they are known."""
+        self.commands_in_text = False
+        """Whether a text of the line is a command where a shell computes with it: `x=$(echo 'a[$(ls)]')`."""
 
     def cannot_tell(self, why: str) -> None:
         self.unknown[why] = None
@@ -128,6 +136,8 @@ class Notes(ABC):
             self.cannot_tell(f"it sets {name}, which can change what programs do")
         if name in _NUMBERS and not all(value.isdigit() for value in values):
             self.cannot_tell(f"what it assigns to {name} is computed")
+        if any(IN_BRACKETS.search(value) for value in values):
+            self.cannot_tell(f"what it assigns to {name} is run where a shell computes with it")
         state.assign(name, values)
 
     def touch(
@@ -179,7 +189,8 @@ class Notes(ABC):
             for copy, made in product(copies, [one for one in self.effects if one.verb in ("write", "mention")]):
                 source, target = copy.source or "", made.target
                 if not is_certain(source) or not is_certain(target):
-                    found[Effect("write", f"{copy.target.rstrip('/')}/{ANY}")] = None
+                    if _may_be_in(target, source):
+                        found[Effect("write", f"{copy.target.rstrip('/')}/{ANY}")] = None
                 elif _is_below(target, source):
                     below = normpath(target)[len(normpath(source).rstrip("/")) :]
                     found[Effect("write", copy.target.rstrip("/") + below, made.tree, made.source)] = None
@@ -253,6 +264,21 @@ _STEERING_ENDS: Final = ("_OPTIONS", "OPTS", "PROXY", "_proxy", "_COLORS")
 
 def _is_below(path: str, folder: str) -> bool:
     return normpath(path).startswith(f"{normpath(folder).rstrip('/')}/")
+
+
+def _may_be_in(path: str, copied: str) -> bool:
+    """Whether a path may be one of those that are copied, or below one."""
+    if is_computed(path) or is_computed(copied):
+        return True
+    mine, theirs = normpath(path).split("/"), normpath(copied).split("/")
+    return len(mine) >= len(theirs) and all(map(_may_be_one, mine, theirs))
+
+
+def _may_be_one(name: str, other: str) -> bool:
+    """Whether two names without folders, of which both may be globs of the shell, may be the same."""
+    if is_certain(name):
+        name, other = other, name
+    return not is_certain(other) or can_match(name, re.sub(r"([*?[])", r"[\1]", other))
 
 
 def steers(name: str) -> bool:

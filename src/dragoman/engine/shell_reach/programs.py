@@ -8,12 +8,14 @@ paths.
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import Final
 
-from .arguments import Handler, Names, has_only, may_be_option, names_in, nothing, unknown, words as _w
+from .arguments import Handler, Names, Options, may_be_option, names_in, nothing, unknown, words as _w
 from .download_programs import curl, wget
-from .line_effects import ANY_WORDS, Notes, State, steers
-from .searching_programs import grep, ripgrep
+from .git_program import git
+from .line_effects import ANY_WORDS, IN_BRACKETS, Notes, State, steers
+from .searching_programs import PLAIN_GLOB, grep, ripgrep
 from .text_patterns import ANY, MARKS, is_certain, is_computed
 
 _SYSTEM_FOLDERS: Final = ("/bin", "/usr/bin")
@@ -29,18 +31,18 @@ def run_program(walk: Notes, words: list[str], state: State, given: str | None) 
     if name in state.functions:
         return
     folder, slash, base = name.rpartition("/")
-    handler = _PROGRAMS.get(base if folder in _SYSTEM_FOLDERS else name)
+    name = base if folder in _SYSTEM_FOLDERS else name
+    handler = _PROGRAMS.get(name) or (_version if name in _VERSION_OPTION else None)
     if handler is None or (slash and base in _BUILT_IN):
         walk.cannot_tell(f"{name!r} is not a program whose arguments are known")
         walk.mention(words if slash else words[1:], state)
         return
-    if (base in _BUILT_IN or base in ("test", "[", "printf")) and any(_IN_BRACKETS.search(word) for word in words):
+    if (base in _BUILT_IN or base in ("test", "[", "printf")) and any(
+        IN_BRACKETS.search(word) or (walk.commands_in_text and not is_certain(word)) for word in (*words, given or "")
+    ):
         walk.cannot_tell(f"{base!r} may compute what is in the brackets of an argument")  # zsh 5.9 does
-    handler(walk, words, state, given)
-
-
-_IN_BRACKETS: Final = re.compile(r"\[[^\]]*(?:\$\(|`)")
-"""A command in the brackets of `a[$(…)]`, which runs where a shell computes with that text."""
+    if not _asks_version(words):
+        handler(walk, words, state, given)
 
 
 # ── the shell's own ──────────────────────────────────────────────────────────
@@ -226,9 +228,11 @@ def _shell(walk: Notes, words: list[str], state: State, given: str | None) -> No
 
 
 def _xargs(walk: Notes, words: list[str], state: State, given: str | None) -> None:
-    rest, placed = words[1:], None
+    rest, placed, apart = words[1:], None, False
+    names, walk.piped = walk.piped, None
     while rest and rest[0].startswith("-"):
         option, rest = rest[0], rest[1:]
+        apart = apart or re.fullmatch("-[rtx]*0[rtx]*|--null", option) is not None
         if re.fullmatch(r"-[0rtx]+|-[nPL]\d+|--null|--no-run-if-empty|--verbose|--max-(args|procs)=\d+", option):
             continue
         if option in ("-n", "-P", "-L", "-d", "-I") and rest:
@@ -243,8 +247,12 @@ def _xargs(walk: Notes, words: list[str], state: State, given: str | None) -> No
     if not is_certain(rest[0]) or (placed is not None and not placed):
         unknown(walk, words, state, given)
         return
-    made = [word.replace(placed, ANY) for word in rest] if placed else [*rest, ANY_WORDS]
-    _start(walk, made, state, None, "xargs")
+    values = names if names is not None and apart else [ANY if placed else ANY_WORDS]
+    if placed:
+        for value in values:
+            _start(walk, [word.replace(placed, value) for word in rest], state, None, "xargs")
+    else:
+        _start(walk, [*rest, *values], state, None, "xargs")
 
 
 # ── programs with arguments of different kinds ───────────────────────────────
@@ -255,12 +263,47 @@ _FIND_VALUED: Final = frozenset(
         "-atime -amin -ctime -cmin -user -group -perm -printf -regextype -links -inum -xtype -lname -ilname"
     )
 )
+_FIND_ACTIONS: Final = frozenset(
+    _w("-exec -execdir -ok -okdir -delete -print -print0 -printf -ls -fprint -fprint0 -fprintf -fls -quit")
+)
 _FIND_FLAGS: Final = frozenset(
     _w(
         "-print -print0 -ls -prune -quit -empty -not -o -or -a -and -depth -xdev -mount -true -false "
         "-executable -readable -writable -follow -H -L -P ! ( ) , -d -nouser -nogroup -daystart"
     )
 )
+
+
+def _name_wanted(expression: list[str]) -> str | None:
+    """The glob that the name of everything has that an expression of `find` is true for; `None` where that is not one,
+    or cannot be told."""
+    if any(word in ("-o", "-or", ",", "!", "-not", "(") for word in expression) or expression.count("-name") != 1:
+        return None
+    glob = "".join(expression[expression.index("-name") + 1 :][:1])
+    actions = [place for place, word in enumerate(expression) if word in _FIND_ACTIONS]
+    is_first = not actions or expression.index("-name") < actions[0]
+    return glob if is_first and is_certain(glob) and PLAIN_GLOB.fullmatch(glob) else None
+
+
+def _found(root: str, glob: str | None) -> list[str]:
+    """What `find` finds below a folder, and the folder, as far as their names fit."""
+    if glob is None:
+        return [f"{root.rstrip('/')}/{ANY}", root]
+    below = f"{root.rstrip('/')}/{ANY}{glob.replace('*', ANY).replace('?', ANY)}"
+    last = root.rstrip("/").rpartition("/")[2] or "/"
+    return [below, root] if not is_certain(root) or fnmatchcase(last, glob) else [below]
+
+
+def names_printed(words: list[str]) -> list[str] | None:
+    """The names that `find … -print0` prints, by which no other program can be led elsewhere; `None` for others."""
+    first = next((place for place, word in enumerate(words) if place and word.startswith(("-", "!", "(", ","))), None)
+    if words[:1] != ["find"] or first is None or words[-1] != "-print0":
+        return None
+    roots, expression = words[1:first] or ["."], words[first:-1]
+    glob = _name_wanted(expression)
+    if glob is None or any(word in _FIND_ACTIONS for word in expression) or not all(map(is_certain, roots)):
+        return None
+    return [name for root in roots for name in _found(root, glob)]
 
 
 def _find(walk: Notes, words: list[str], state: State, given: str | None) -> None:
@@ -272,6 +315,7 @@ def _find(walk: Notes, words: list[str], state: State, given: str | None) -> Non
             walk.cannot_tell("an argument of 'find' is computed and may be an action")
         roots.append(rest.pop(0))
     roots = roots or ["."]
+    glob = _name_wanted(rest)
     for root in roots:
         walk.touch("list", root, state, tree=True)
     while rest:
@@ -284,7 +328,7 @@ def _find(walk: Notes, words: list[str], state: State, given: str | None) -> Non
             walk.touch("list", rest.pop(0), state)
         elif word == "-delete":
             for root in roots:
-                walk.touch("delete", root, state, tree=True)
+                walk.touch("delete", root, state, tree=True, only=(glob,) if glob else ())
         elif word in ("-exec", "-execdir", "-ok", "-okdir"):
             ends = [
                 place
@@ -299,8 +343,7 @@ def _find(walk: Notes, words: list[str], state: State, given: str | None) -> Non
                 inner = state.copy()
                 if word.endswith("dir"):
                     inner.go(frozenset((ANY,)))
-                found = f"{root.rstrip('/')}/{ANY}" if word in ("-exec", "-ok") else ANY
-                for value in (found, root):
+                for value in _found(root, glob) if word in ("-exec", "-ok") else (ANY, root):
                     _start(walk, [one.replace("{}", value) for one in command], inner, None, "find")
         else:
             unknown(walk, words, state, given)
@@ -322,7 +365,8 @@ def _substitution(mark: str) -> str:
 _SED_LINE: Final = rf"(?:\d+|\$|\+\d+|/{_until('/')})"
 _SED_SAFE: Final = re.compile(
     rf"\s*(?:{_SED_LINE}(?:,\s*{_SED_LINE})?\s*!?\s*)?"
-    rf"(?:[pdqDGHhgNnPx=]|q\d+|{'|'.join(_substitution(mark) for mark in '/|#,')}|)\s*(?:;|\n|\Z)"
+    rf"(?:(?:[pdqDGHhgNnPx=]|q\d+|{'|'.join(_substitution(mark) for mark in '/|#,')}|)\s*(?:;|\n|\Z)|"
+    r"[aic][ \t]+[^\\\n]*(?:\n|\Z))"  # GNU sed: what follows is text up to the end of the line
 )
 
 
@@ -505,8 +549,45 @@ def _jq(walk: Notes, words: list[str], state: State, given: str | None) -> None:
             walk.touch("read", name, state)
 
 
+def _bare(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+    """A program that tells something, and with arguments does something else."""
+    if words[1:]:
+        unknown(walk, words, state, given)
+
+
+def _filter(options: Options) -> Handler:
+    """A program that reads its first file and writes to the second."""
+
+    def handle(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+        operands, _, known = options.operands(words[1:])
+        if not known:
+            walk.cannot_tell(f"an option of {words[0]!r} is not known")
+            walk.mention(words[1:], state)
+        for place, name in enumerate(operands):
+            if name != "-":
+                walk.touch("write" if place else "read", name, state)
+
+    return handle
+
+
+def _xxd(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+    # Its options have names of several letters behind one dash, and with `-r` it makes a file of what it printed.
+    rest = [word for word in words[1:] if not re.fullmatch(r"-(?:p|ps|plain|b|u|i|e|[cgls]\d+)", word)]
+    while len(rest) > 1 and rest[0] in ("-c", "-g", "-l", "-s") and rest[1].isdigit():
+        del rest[:2]
+    if len(rest) > 1 or any(map(may_be_option, rest)):
+        unknown(walk, words, state, given)
+    for name in rest:
+        walk.touch("read", name, state)
+
+
+def _asks_version(words: list[str]) -> bool:
+    name = words[0].rpartition("/")[2]
+    return name in _VERSION_OPTION and words[1:] in (["--version"], [_VERSION_OPTION[name]])
+
+
 def _version(walk: Notes, words: list[str], state: State, given: str | None) -> None:
-    if words[1:] not in (["--version"], ["-V"]):
+    if not _asks_version(words):
         walk.cannot_tell(f"{words[0]!r} runs a program that is not looked into")
         walk.mention(words[1:], state)
 
@@ -522,46 +603,13 @@ def _dd(walk: Notes, words: list[str], state: State, given: str | None) -> None:
             unknown(walk, words, state, given)
 
 
-_GIT_READS: Final = {
-    "status": "sbuz porcelain short branch untracked-files ignored show-stash",
-    "diff": " stat shortstat numstat name-only name-status cached staged quiet exit-code",
-    "branch": "avr all list show-current verbose remotes",
-    "rev-parse": "q short abbrev-ref show-toplevel is-inside-work-tree verify git-dir show-prefix",
-    "ls-files": "comdszt cached others modified deleted exclude-standard",
-    "describe": " tags always dirty long abbrev",
-    "remote": "v verbose",
-    "add": "AvnNu all verbose dry-run intent-to-add update",
-    "log": "n0123456789 oneline graph decorate all format pretty author since until stat name-only name-status "
-    "max-count date abbrev-commit no-merges merges reverse follow grep",
+_VERSION_OPTION: Final = {
+    **dict.fromkeys(_w("node npm npx git docker gcc g++ clang make"), "-v"),
+    **dict.fromkeys(_w("python python3 pip pip3 uv ruff curl wget rg jq"), "-V"),
+    **dict.fromkeys(_w("bash cmake tar sed grep awk"), "--version"),
 }
-
-
-def _git(walk: Notes, words: list[str], state: State, given: str | None) -> None:
-    """`git` reads and runs what its configuration says; only what shows no content and starts nothing is known."""
-    rest = words[1:]
-    if rest[:1] == ["--no-pager"]:
-        rest = rest[1:]
-    verb = rest[0] if rest else ""
-    known = _GIT_READS.get(verb)
-    if known is None or any(word.startswith(MARKS) for word in rest):
-        unknown(walk, words, state, given)
-        return
-    operands = [word for word in rest[1:] if not word.startswith("-")]
-    if any(word.startswith("-") and not has_only(word, known) for word in rest[1:]) or (
-        operands and verb in ("branch", "remote")
-    ):
-        unknown(walk, words, state, given)
-        return
-    if verb == "diff" and not any(re.match("--(?:stat|short|num|name|quiet)", word) for word in rest):
-        unknown(walk, words, state, given)  # it shows the content of files, also of those that are gone
-    if verb == "add" and any(re.match("-[A-Za-z]*[Au]|--all|--update", word) for word in rest):
-        operands = operands or ["."]
-    if verb == "add" and any(re.search(r"[*?[\\]|^:", name) for name in operands):
-        unknown(walk, words, state, given)  # git has patterns of its own
-    for name in operands:
-        walk.touch("read", name, state, tree=True)
-
-
+"""Programs that only print their version when they are asked for it. Not those that look for one of their own in a file
+of the project, and run that: cargo and rustc (`rust-toolchain.toml`), go (`go.mod`), yarn and pnpm."""
 _READS: Final = Names(("read",))
 _BUILT_IN: Final = frozenset(
     _w(
@@ -576,22 +624,23 @@ _PROGRAMS: Final[dict[str, Handler]] = {
     "wc": Names(("read",), lists=("--f",)),
     **dict.fromkeys(_w("md5sum sha1sum sha256sum sha512sum cksum"), Names(("read",), lists=("-c", "--c"))),
     "jq": _jq,
-    **dict.fromkeys(("python", "python3", "node"), _version),
     **dict.fromkeys(
         _w(
             ": true false echo pwd sleep exit return break continue shift umask ulimit whoami id "
-            "uname seq basename dirname tty nproc arch which printenv groups getconf locale tput uptime free ps "
+            "uname seq basename dirname tty nproc which printenv groups getconf locale tput uptime free ps kill "
             "pgrep cal factor hostid"
         ),
         nothing,
     ),
     **dict.fromkeys(
         _w(
-            "cat nl tac rev paste fold fmt expand unexpand column comm cmp base64 base32 od hexdump stat readlink "
+            "cat nl tac rev paste fold fmt expand unexpand column comm cmp od hexdump stat readlink "
             "realpath join numfmt"
         ),
         _READS,
     ),
+    **dict.fromkeys(("base64", "base32"), Names(("read",), refused=("-o", "--output"))),  # `-o FILE` of macOS
+    **dict.fromkeys(("arch", "hostname"), _bare),
     **dict.fromkeys(("head", "tail"), Names(("read",), valued="nc")),
     "cut": Names(("read",), valued="bcdf"),
     "tr": nothing,
@@ -604,7 +653,10 @@ _PROGRAMS: Final[dict[str, Handler]] = {
         ("read",), refused=("-C", "--compile", "-z", "-Z", "-m", "--magic-file", "-f", "--files-from", "--uncompress")
     ),
     "diff": Names(("read",), trees=("*",), follows=True, refused=("--to-file", "--from-file", "--paginate", "-l")),
-    "uniq": Names(("read", "write"), known="cdDiuzfsw0123456789 count repeated unique ignore-case"),
+    "uniq": _filter(
+        Options("fsw skip-fields skip-chars check-chars", "cdDiuz0123456789 count repeated unique ignore-case")
+    ),
+    "xxd": _xxd,
     "ls": Names(("list",), trees=("-R", "--recursive"), here=True),
     "tree": Names(("list",), trees=("*",), here=True, refused=("-o", "--output", "-R", "--fromfile")),
     "du": Names(("list",), trees=("*",), here=True, lists=("--files",)),
@@ -653,7 +705,7 @@ _PROGRAMS: Final[dict[str, Handler]] = {
     **dict.fromkeys(("awk", "gawk", "mawk"), _awk),
     "curl": curl,
     "wget": wget,
-    "git": _git,
+    "git": git,
     "rg": ripgrep,
     **dict.fromkeys(("grep", "egrep", "fgrep"), grep),
 }

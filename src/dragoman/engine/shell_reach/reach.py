@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import product
 from typing import Final
 
-from .line_effects import ANY_WORDS, MOST, UNKNOWN, Notes, Reach, State
-from .programs import run_program
+from .line_effects import ANY_WORDS, IN_BRACKETS, MOST, UNKNOWN, Notes, Reach, State
+from .programs import names_printed, run_program
 from .shell_syntax import (
     Block,
     Chain,
@@ -36,6 +36,7 @@ from .shell_syntax import (
 from .text_patterns import ANY, ONE, STAR, is_certain, is_computed
 
 _MOST_COMMANDS: Final = 3000
+_PWD: Final = read_script("pwd")
 
 
 @lru_cache(maxsize=32)
@@ -87,9 +88,13 @@ class Walk(Notes):
                 if not (succeeds and operator == "&&"):
                     state.join(before)
             case Pipeline(nodes):
-                for one in nodes:
+                for place, one in enumerate(nodes):
                     inner = state.copy()
-                    self.run(one, inner)
+                    names = self._names_from(nodes[place - 1], state) if place else None
+                    if names is not None and isinstance(one, Command) and not redirects_of(one):
+                        self._command(one, inner, succeeds=False, piped=names)
+                    else:
+                        self.run(one, inner)
                     state.join(inner)  # some shells run the last one in the shell itself
             case Block():
                 self._block(node, state)
@@ -164,7 +169,24 @@ class Walk(Notes):
 
     # ── commands ───────────────────────────────────────────────────────────
 
-    def _command(self, node: Command, state: State, *, succeeds: bool) -> None:
+    def _names_from(self, node: Node, state: State) -> list[str] | None:
+        """The names of files that a command prints, where it is known that it prints no others."""
+        if (
+            not isinstance(node, Command)
+            or node.assignments
+            or any(isinstance(p, Computed) for w in node.words for p in w)
+        ):
+            return None
+        if "find" in state.functions or any(
+            operator[0] == ">" and number != "2" for operator, _, number in redirects_of(node)
+        ):
+            return None
+        meanings = [self.fields(word, state) for word in node.words]
+        if any(len(meaning) != 1 for meaning in meanings):
+            return None
+        return names_printed([word for meaning in meanings for word in meaning[0]])
+
+    def _command(self, node: Command, state: State, *, succeeds: bool, piped: list[str] | None = None) -> None:
         self._left -= 1
         if self._left < 0:
             raise Unreadable("it has too many commands")
@@ -192,7 +214,9 @@ class Walk(Notes):
             if words and words[0] != ANY_WORDS:
                 self.commands[" ".join(words)] = None
             if words:
+                self.piped = piped
                 run_program(self, words, inner, given)
+                self.piped = None
             if after is None:
                 after = inner
             else:
@@ -230,6 +254,7 @@ class Walk(Notes):
                 return [[*whole, begun + ANY, *more] for whole, begun, _ in made]
             if isinstance(part, Text):
                 text = part.text if part.quoted else _globs(part.text, alone=len(word) == 1)
+                self.commands_in_text = self.commands_in_text or IN_BRACKETS.search(part.text) is not None
                 made = [(whole, begun + text, True) for whole, begun, _ in made]
                 continue
             values = self._values(part, state)
@@ -274,6 +299,8 @@ class Walk(Notes):
             return state.value(part.name)
         if part.script is not None:
             self.run(part.script, state.copy())
+            if part.script == _PWD and "pwd" not in state.functions and not any("\n" in one for one in state.folders):
+                return state.folders
         if part.assigns:
             self.assign(part.assigns, UNKNOWN, state)
         return frozenset(("/dev/fd/63",)) if part.is_file else UNKNOWN

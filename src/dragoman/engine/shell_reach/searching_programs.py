@@ -40,13 +40,13 @@ _RG_TYPES: Final = {
     "yaml": "*.yaml *.yml",
 }
 """Types of files as ripgrep 15.2 has them, where no other version has a type with a name that begins with a dot."""
-_PLAIN_GLOB: Final = re.compile(r"[^/\\\[\]{}!]+")
+PLAIN_GLOB: Final = re.compile(r"[^/\\\[\]{}!]+")
 """A glob that means the same to every program: a name with `*` and `?`."""
 
 
 def _only(globs: list[str]) -> tuple[str, ...]:
     """Globs for names of files; none where one of them may mean more."""
-    return tuple(globs) if all(is_certain(one) and _PLAIN_GLOB.fullmatch(one) for one in globs) else ()
+    return tuple(globs) if all(is_certain(one) and PLAIN_GLOB.fullmatch(one) for one in globs) else ()
 
 
 def _is_here(operands: list[str], options: list[tuple[str, str]], *, known: bool) -> bool:
@@ -66,9 +66,10 @@ def _files(operands: list[str], options: list[tuple[str, str]]) -> list[str]:
 
 def grep(walk: Notes, words: list[str], state: State, given: str | None) -> None:
     recursive = any(
-        re.match(r"-[a-zA-Z]*[rRd]", word) or word.startswith(("--rec", "--deref", "--dir", *MARKS))
-        for word in words[1:]
+        re.match(r"-[a-zA-Z]*[rRd]", word) or word.startswith(("--rec", "--deref", "--dir")) for word in words[1:]
     )
+    if any(word.startswith(MARKS) for word in words[1:]):
+        walk.cannot_tell(f"an argument of {words[0]!r} is computed and may be an option")
     operands, options, known = _GREP.operands(words[1:])
     included = [value for name, value in options if name == "include"]
     # The first option of both kinds says what becomes of a file that none of them is about.

@@ -94,6 +94,7 @@ _OPERATORS: Final = ("&&", "||", ";;", "|&", ";", "&", "|", "\n", "(", ")")
 _REDIRECTS: Final = ("<<<", "&>>", "<<-", "<<", ">>", ">|", "&>", "<>", ">&", "<&", ">", "<")
 _AFTER_BOTH: Final = re.compile(r"[\n;|&()#]|[0-9]*[<>]|\Z")
 """What may follow `&> FILE` to mean the same in every shell."""
+_NUMBERS: Final = re.compile(r"<[0-9]*-[0-9]*>")
 _RESERVED: Final = frozenset(
     (
         "if",
@@ -467,6 +468,8 @@ class _Reader:
         operator = self._redirect_here()
         if operator is None:
             return False
+        if operator == "<" and _NUMBERS.match(self.text, self.place):
+            raise Unreadable("it has <…->, by which zsh matches numbers in names of files")
         self.place += len(operator)
         self._skip()
         start = self.place
