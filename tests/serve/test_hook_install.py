@@ -19,11 +19,12 @@ from dragoman.serve.hook import (
     client_named,
     installed,
     lines_in,
-    switched_off,
+    obstacles,
     targets_of,
     tried,
 )
 from dragoman.serve.hook.json_edit import added, plain, read_json, removed
+from dragoman.serve.hook.skipped_lines import codex_digests, switched_off
 
 COMMENTED = """{
   // what I like
@@ -330,6 +331,66 @@ def test_what_switches_hooks_off_is_found(tmp_path: Path) -> None:
         "codex": [".codex/config.toml"],
         "gemini_cli": [".gemini/settings.json"],
     }
+
+
+@pytest.mark.parametrize(
+    "client, file, text",
+    [
+        ("claude_code", ".claude/settings.json", '\ufeff{"disableAllHooks": true, }'),
+        ("claude_code", ".claude/settings.local.json", '{"disableAllHooks": true'),
+        ("codex", ".codex/config.toml", "features = {codex_hooks = false}"),
+        ("codex", ".codex/config.toml", "features.hooks = false\r\n"),
+        ("gemini_cli", ".gemini/settings.json", '{"hooksConfig": {"disabled": ["x", "dragoman"]}}'),
+        ("qwen_code", ".qwen/settings.json", '// no\n{"disableAllHooks": true}'),
+        ("copilot", ".github/copilot/settings.local.json", '{"disableAllHooks": true}'),
+    ],
+)
+def test_what_a_project_switches_off_is_found_from_any_folder_in_it(
+    client: str, file: str, text: str, home: Path
+) -> None:
+    project = home / "project"
+    (project / "deep" / "er").mkdir(parents=True)
+    (project / ".git").mkdir()
+    (project / file).parent.mkdir(parents=True)
+    (project / file).write_bytes(text.encode())
+    found = [why for why in obstacles(client, None, project / "deep" / "er", home) if "switches hooks off" in why]
+    assert found == [f"{project / file} switches hooks off"]
+    (project / file).write_text("")
+    assert not [why for why in obstacles(client, None, project, home) if "switches hooks off" in why]
+
+
+def test_a_line_that_codex_was_not_told_to_trust_is_found(home: Path) -> None:
+    """Codex keeps a digest of each hook that was confirmed, and skips every other one without a word."""
+    install("codex", home / "kept")
+    project = home / "project"
+    project.mkdir()
+    skipped = ["Codex skips its PreToolUse line until you confirm it with /hooks"]
+    assert list(obstacles("codex", None, project, home)) == skipped
+    (((key, digest),),) = ([*codex_digests("PreToolUse", codex_hooks(home)["PreToolUse"])],)
+    state = f'[hooks.state."{home}/.codex/hooks.json:{key}"]\ntrusted_hash = "{digest}"\n'
+    (home / ".codex" / "config.toml").write_text(state)
+    assert list(obstacles("codex", None, project, home)) == []
+    (home / ".codex" / "config.toml").write_text(f"{state}enabled = false\n")
+    assert list(obstacles("codex", None, project, home)) == [
+        f"its PreToolUse line is switched off in {home}/.codex/config.toml"
+    ]
+    (home / ".codex" / "config.toml").write_text(state.replace(digest, "sha256:0"))
+    assert list(obstacles("codex", None, project, home)) == skipped
+
+
+def test_the_digest_is_the_one_of_codex() -> None:
+    """What `hooks/list` of Codex 0.166.0 gave for these hooks, on 2026-11-18."""
+    ours = {"type": "command", "timeout": 30, "command": "dragoman hook --client codex --event PreToolUse || é"}
+    others = {"matcher": "Bash", "hooks": [{"type": "command", "command": "x"}]}
+    assert list(codex_digests("PreToolUse", [others, {"hooks": [ours]}])) == [
+        ("pre_tool_use:1:0", "sha256:54c1470077bc927b501e06f39b793b3cd6d7b235d546d3684e91255e5a0a2b44")
+    ]
+
+
+def codex_hooks(home: Path) -> dict[str, object]:
+    hooks = json.loads((home / ".codex" / "hooks.json").read_text())["hooks"]
+    assert isinstance(hooks, dict)
+    return hooks
 
 
 values = st.recursive(

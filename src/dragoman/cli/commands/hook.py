@@ -131,7 +131,7 @@ def uninstall(console: Console, /, *, client: str | None, every: bool, project: 
 @click.pass_obj
 def status(console: Console, /, *, as_json: bool) -> ExitCode:
     """Show where the line is installed, whether it runs, and what switches hooks off in this project or for you."""
-    from dragoman.serve.hook import ADVICE, installed, lines_in, switched_off, tried
+    from dragoman.serve.hook import ADVICE, installed, lines_in, obstacles, tried
 
     rows: list[dict[str, str]] = []
     for name in CLIENTS:
@@ -142,8 +142,7 @@ def status(console: Console, /, *, as_json: bool) -> ExitCode:
             lines = [lines_in(target) for target in targets]
             problems = [wrong for ours, _ in lines for line in ours if (wrong := tried(line, here()))]
             problems += [f"not the line that this installation writes: {line}" for _, other in lines for line in other]
-            places = (here(), home_folder())
-            problems += [f"{file} switches hooks off" for place in places for file in switched_off(name, place)]
+            problems += obstacles(name, root, here(), home_folder())
             rows.append(
                 {
                     "client": name,

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
         changes_to_uninstall as changes_to_uninstall,
         installed as installed,
         lines_in as lines_in,
-        switched_off as switched_off,
         targets_of as targets_of,
         tried as tried,
     )
     from .learning import RISKS as RISKS, as_toml as as_toml, learned as learned
     from .recording import record as record
     from .serving import Serving as Serving
+    from .skipped_lines import obstacles as obstacles
 else:
     __all__, __getattr__ = door(
         __name__,
@@ -47,13 +47,13 @@ else:
                 "changes_to_install",
                 "installed",
                 "lines_in",
-                "switched_off",
                 "targets_of",
                 "tried",
                 "changes_to_uninstall",
             ),
             "explaining": ("explained",),
             "deciding": ("Rules", "decide", "rules_of"),
+            "skipped_lines": ("obstacles",),
             "recording": ("record",),
             "serving": ("Serving",),
             "learning": ("RISKS", "as_toml", "learned"),

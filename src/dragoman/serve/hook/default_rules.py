@@ -41,6 +41,9 @@ PROTECTED: Final = (
     "*.git/hooks/*",
     "*.gitconfig",
     "*/git/config",
+    # A folder with these is a repository of its own to git, with a configuration that is read when it runs in there.
+    "*/.git",
+    "*/HEAD",
 )
 """Globs of a rule: `*` also matches `/`."""
 SOURCE: Final = "the protection of hooks"

@@ -224,7 +224,8 @@ ADVICE: Final = {
 # ── changing files ───────────────────────────────────────────────────────────
 
 
-def _read(path: Path) -> str | None:
+def read_text(path: Path) -> str | None:
+    """The text of a settings file; `None` where there is none, `ConfigError` for what is no file of text."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
             raise ConfigError(f"{path} is no file")
@@ -241,7 +242,7 @@ def _read(path: Path) -> str | None:
 
 def is_installed(target: Target) -> bool:
     """Whether our line is in a file."""
-    text = _read(target.path)
+    text = read_text(target.path)
     return text is not None and (text == target.content if target.content is not None else MARK in text)
 
 
@@ -257,7 +258,7 @@ def installed(client: str, root: Path | None) -> tuple[Target, ...]:
 def changes_to_install(client: str, root: Path | None, *, outcomes: bool = False) -> Iterator[Change]:
     """What installing changes."""
     for target in targets_of(client, root, outcomes=outcomes):
-        before = _read(target.path)
+        before = read_text(target.path)
         if target.content is not None:
             if before is not None and not _is_ours(before):
                 raise ConfigError(f"{target.path} exists and is not ours; move it away first")
@@ -277,7 +278,7 @@ def changes_to_install(client: str, root: Path | None, *, outcomes: bool = False
     wanted = {target.path for target in targets_of(client, root, outcomes=outcomes)}
     for target in targets_of(client, root, outcomes=True):
         # A file of ours for an event that is no longer wanted.
-        if target.path not in wanted and (now := _read(target.path)) is not None and now == target.content:
+        if target.path not in wanted and (now := read_text(target.path)) is not None and now == target.content:
             yield Change(target, now, None)
 
 
@@ -289,7 +290,7 @@ def _is_ours(text: str) -> bool:
 def changes_to_uninstall(client: str, root: Path | None, kept: Path) -> Iterator[Change]:
     """What taking our line out changes. `kept` is the folder in which installing kept what was there."""
     for target in targets_of(client, root, outcomes=True):
-        now = _read(target.path)
+        now = read_text(target.path)
         if now is None or not _has_line(target, now):
             continue
         record = _record(kept, target.path)
@@ -419,7 +420,7 @@ def lines_in(target: Target) -> tuple[list[str], list[str]]:
         _lines(msgspec.json.decode(target.content) if target.content else [one.value for one in target.entries])
     )
     try:
-        found = _lines(plain(read_json(_read(target.path) or "{}")))
+        found = _lines(plain(read_json(read_text(target.path) or "{}")))
     except DragomanError:
         return [], []
     return [line for line in found if line in expected], [line for line in found if line not in expected]
@@ -465,39 +466,3 @@ def tried(line: str, cwd: Path) -> str | None:
         return None
     said = ran.stdout.decode(errors="replace")[:200]
     return f"it did not deny a payload that nobody knows: exit code {ran.returncode}, {said!r}"
-
-
-SWITCHES: Final = (
-    ("claude_code", ".claude/settings.json", ("disableAllHooks",), True),
-    ("claude_code", ".claude/settings.local.json", ("disableAllHooks",), True),
-    ("codex", ".codex/config.toml", ("features", "hooks"), False),
-    ("gemini_cli", ".gemini/settings.json", ("hooksConfig", "enabled"), False),
-    ("qwen_code", ".qwen/settings.json", ("disableAllHooks",), True),
-    ("copilot", ".github/copilot/settings.json", ("disableAllHooks",), True),
-)
-"""Settings that switch hooks off: client, file in a project or below the home folder, key, value."""
-
-
-def switched_off(client: str, folder: Path) -> Iterator[Path]:
-    """The files in a folder that switch the hooks of a client off, or that cannot be read."""
-    import tomllib
-
-    for name, file, keys, value in SWITCHES:
-        if name != client or (text := _or_none(folder / file)) is None:
-            continue
-        try:
-            found: Any = tomllib.loads(text) if file.endswith(".toml") else plain(read_json(text))
-        except (DragomanError, tomllib.TOMLDecodeError):
-            yield folder / file
-            continue
-        for key in keys:
-            found = found.get(key) if isinstance(found, dict) else None
-        if found is value:
-            yield folder / file
-
-
-def _or_none(path: Path) -> str | None:
-    try:
-        return _read(path)
-    except ConfigError:
-        return None
