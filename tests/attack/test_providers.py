@@ -294,6 +294,12 @@ async def test_an_event_that_cannot_be_read_is_never_an_empty_success(tmp_path: 
 UNREAD = {
     "openai_chat": b'{"choices": [{"index": 0, "delta": {"content": %s}, "finish_reason": "stop"}]}',
     "gemini_generate": b'{"candidates": [{"content": {"parts": %s}, "finishReason": "STOP"}]}',
+    "anthropic_messages": b'{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": %s}}',
+}
+_ENDS = {
+    "openai_chat": b"data: [DONE]\n\n",
+    "anthropic_messages": b'data: {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}\n\n'
+    b'data: {"type": "message_stop"}\n\n',
 }
 
 
@@ -302,7 +308,7 @@ UNREAD = {
 async def test_a_text_that_is_none_is_never_an_empty_success(api: str, value: bytes) -> None:
     """An answer of which nothing can be read is an error that shows it, also where its end says that all is well."""
     event = b"data: " + UNREAD[api] % value + b"\n\n"
-    async with hostile(sends(STREAM, event, b"data: [DONE]\n\n" if api == "openai_chat" else b"")) as server:
+    async with hostile(sends(STREAM, event, _ENDS.get(api, b""))) as server:
         error = await asked(api, server.url)
     assert isinstance(error, EngineError)
     assert (error.code, error.retryable) == ("protocol", False)

@@ -58,7 +58,7 @@ def read_block(block: Any, position: int, taken: set[str]) -> conv.AnyPart:
     kind = block.get("type")
     part: conv.AnyPart | None = None
     if kind == "text":
-        part = _text(block)
+        part = None if _is_unread(block) else _text(block)
     elif kind in ("thinking", "redacted_thinking"):
         part = _thinking(block)
     elif isinstance(kind, str) and kind in CALLS:
@@ -71,6 +71,13 @@ def read_block(block: Any, position: int, taken: set[str]) -> conv.AnyPart:
     elif kind in ("image", "document"):
         part = _media(block)
     return conv.OpaquePart(NAME, block) if part is None else part
+
+
+def _is_unread(block: Mapping[str, Any]) -> bool:
+    """Whether pieces of text came in a stream, and none of them was one: that is not a text of nothing."""
+    pieces = block.get("deltas")
+    given = isinstance(pieces, list) and any(inside(one, "type") == "text_delta" for one in pieces)
+    return given and not block.get("text")
 
 
 def call_id(block: Mapping[str, Any], position: int, taken: set[str]) -> str | None:
