@@ -260,7 +260,7 @@ def test_an_agent_with_a_profile_that_is_not_there_has_a_problem(machine: Path) 
     path = agent_file(machine / "own" / "agents")
     path.write_text(path.read_text().replace("review", "revue"))
     (problem,) = load_agent(path, load(), "named").problems
-    assert problem.startswith('profile: there is no profile "revue"')
+    assert problem.startswith('line 3: profile: there is no profile "revue"')
 
 
 async def test_agents_of_a_kernel_have_their_profiles() -> None:

@@ -72,7 +72,7 @@ def test_a_table_fits_the_terminal_and_loses_nothing(user: User) -> None:
 def test_on_a_narrow_terminal_each_row_is_a_few_lines(user: User) -> None:
     file = user.settings("model = 'mine'\n")
     seen = user.sees_each(*((width, {}, (*SHOW, "model")) for width in (20, 40, 59)))
-    assert {answer.out for answer in seen} == {f'setting: model\n  value: "mine"\n  from: user {file}:1\n'}
+    assert {answer.out for answer in seen} == {f'setting: model\n  value: "mine"\n  from: user\n    {file}:1\n'}
 
 
 def test_nothing_foreign_steers_the_terminal(user: User) -> None:

@@ -238,7 +238,7 @@ def test_a_line_that_may_do_anything_is_not_known() -> None:
         *(
             "find . -fprint x",
             "xargs $X",
-            "git diff",
+            "git diff --output=x",
             "git -c a=b status",
             "tar xf a",
             "ssh h ls",

@@ -15,7 +15,7 @@ from dragoman.model import Call, NativeCall, Result, events as ev, operations as
 from dragoman.serve.hook import as_toml, learned
 
 RAN = (
-    *("git diff a.py", "git diff --stat b.py && ls", "python -m pytest -q", "python -m pytest tests/a.py"),
+    *("git fetch origin", "git diff --stat b.py && ls", "python -m pytest -q", "python -m pytest tests/a.py"),
     *("rm x.o", "rm x.o", "ls -la", "npm test", "make a | tee b"),
 )
 DENIED = ("npm publish", "npm test")
@@ -43,13 +43,13 @@ def test_rules_are_as_few_and_as_narrow_as_what_ran_needs(tmp_path: Path, monkey
         found = learned(query, logs.Filter(), policy)
     assert [(one.risk, one.rule.command, one.calls) for one in found.proposals] == [
         ("middle", "python -m pytest *", 2),
-        ("middle", "git diff a.py", 1),
+        ("middle", "git fetch origin", 1),
         ("middle", "make a", 1),
     ], "npm test was denied too, and rm is allowed where no rule is about it"
     # A rule of yours that asks comes first, so another that allows would be of no use.
     assert (found.calls, found.allowed, found.more) == (12, 6, 4)
     assert found.left == (("fetch_page https://docs.python.org/3/", 1),)
-    assert as_toml(found.proposals[1].rule) == '[[policy.rules]]\nverdict = "allow"\ncommand = "git diff a.py"\n'
+    assert as_toml(found.proposals[1].rule) == '[[policy.rules]]\nverdict = "allow"\ncommand = "git fetch origin"\n'
 
 
 def test_rules_are_written_only_with_a_yes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
