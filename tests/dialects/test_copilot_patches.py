@@ -97,3 +97,16 @@ def test_a_file_moved_over_another_is_told_as_modified(there: bool, told: str) -
     changes = workspace.apply(call.operations, rules=dialect.edit_rules(native)).changes
     assert dialect.write_result(call, [ChangesOutcome((change,)) for change in changes]).content == told
     assert workspace.read("g") == b"b\n"
+
+
+ADDED = (("+", ""), ("+|+", "\n\n"), ("+a", "a\n"), ("+a|+", "a\n\n"), ("+ ", " \n"), ("+|+a", "\na\n"))
+
+
+@pytest.mark.parametrize(("lines", "text"), ADDED)
+def test_a_file_is_added_with_the_text_that_copilot_gives_it(lines: str, text: str) -> None:
+    dialect = DIALECTS["copilot"].at("1.0.102", "gpt-5.4")
+    patch = "\n".join(["*** Begin Patch", "*** Add File: f", *lines.split("|"), "*** End Patch"])
+    call = dialect.read_call(NativeCall("1", "apply_patch", patch))
+    workspace = MemoryWorkspace({})
+    workspace.apply(call.operations, rules=dialect.edit_rules(call.native))
+    assert workspace.read("f").decode() == text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -326,6 +326,12 @@ PATCHING_RULES = EditRules(
 """Seen with 1.0.102 and gpt-5.4 on loopback (gpt-5 gets no patches)."""
 
 
+def _added(operation: op.WriteFile) -> op.Operation:
+    """A file that is there is not added, and a single line without text gives an empty file (1.0.102)."""
+    content = "" if operation.content == "\n" else operation.content
+    return never_replaced(msgspec.structs.replace(operation, content=content))
+
+
 class ApplyPatch(PatchTool):
     __doc__ = ABOUT_PATCHES
     native_name = "apply_patch"
@@ -333,8 +339,13 @@ class ApplyPatch(PatchTool):
     edit_rules, form = PATCHING_RULES, COPILOT
 
     def to_operations(self) -> tuple[op.Operation, ...]:
-        # A file that is there is not added (1.0.102).
-        return tuple(never_replaced(one) if isinstance(one, op.WriteFile) else one for one in super().to_operations())
+        return tuple(_added(one) if isinstance(one, op.WriteFile) else one for one in super().to_operations())
+
+    @classmethod
+    def from_operation(cls, operation: op.WriteFile | op.EditFile | op.DeleteFile | op.MoveFile) -> Any:
+        if isinstance(operation, op.WriteFile) and operation.content == "\n":
+            return None
+        return super().from_operation(operation)
 
     def from_outcomes(
         self, operations: tuple[op.Operation, ...], outcomes: tuple[out.Outcome, ...]
