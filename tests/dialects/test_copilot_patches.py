@@ -102,7 +102,7 @@ def test_a_file_moved_over_another_is_told_as_modified(there: bool, told: str) -
 ADDED = (("+", ""), ("+|+", "\n\n"), ("+a", "a\n"), ("+a|+", "a\n\n"), ("+ ", " \n"), ("+|+a", "\na\n"))
 
 
-@pytest.mark.parametrize(("lines", "text"), ADDED)
+@pytest.mark.parametrize("lines, text", ADDED)
 def test_a_file_is_added_with_the_text_that_copilot_gives_it(lines: str, text: str) -> None:
     dialect = DIALECTS["copilot"].at("1.0.102", "gpt-5.4")
     patch = "\n".join(["*** Begin Patch", "*** Add File: f", *lines.split("|"), "*** End Patch"])

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.dialects.plugins import dialect_from_file, laws
 from dragoman.model import OPERATIONS, Failure, FileOutcome, FunctionDefinition, NativeCall, NativeResult
-from dragoman.model.operations import Operation, ReadFile
+from dragoman.model.operations import MoveFile, Operation, ReadFile
 from tests.examples import examples
 from tests.plain_values import outcomes_of, plain_values
 from tests.strategies import JSON, JSON_OBJECT, TEXT, values
@@ -69,6 +69,13 @@ def test_what_is_written_reads_back_as_the_same_operation_but_for_the_stated_los
     operation: Operation = data.draw(values(OPERATIONS[tag]))
     for name in SPEAKERS[tag]:
         assert (name, list(laws.writing_problems(HELD[name], operation))) == (name, [])
+
+
+@pytest.mark.parametrize("name", SPEAKERS["move_file"])
+@pytest.mark.parametrize("path, to", [("a", "a"), ("a/../b", "b")])
+def test_a_move_onto_itself_is_said_or_refused(name: str, path: str, to: str) -> None:
+    """Patches of Copilot and droid have no words for it: the file is only edited there."""
+    assert list(laws.writing_problems(HELD[name], MoveFile(path, to))) == []
 
 
 @pytest.mark.parametrize("name", NAMES)

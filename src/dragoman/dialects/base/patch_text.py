@@ -224,7 +224,7 @@ class _Reader:
             raise PatchError(header, f"updates {path!r} and nothing is changed", 'lines with " ", "+" or "-" before')
         edits = tuple(hunk.edit(kept_in_place=self.form.kept_in_place) for hunk in hunks)
         edited: list[op.Operation] = [op.EditFile(path, edits)] if edits else []
-        if moved and self.form.moves_in_place and posixpath.normpath(moved) == posixpath.normpath(path):
+        if moved and self.form.moves_in_place and _is_in_place(path, moved):
             return edited
         return [*edited, op.MoveFile(path, moved)] if moved else edited
 
@@ -507,9 +507,15 @@ def patches_for(operation: op.Operation, form: PatchForm = ANY_FORM) -> list[str
         return None
     if (form.strict or form.one_anchor) and _is_anchored_twice(operation):
         return None
+    if form.moves_in_place and isinstance(operation, op.MoveFile) and _is_in_place(operation.path, operation.to):
+        return None
     patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
     said = [patch for patch in patches if patch]
     return said if said and len(said) == len(patches) else None
+
+
+def _is_in_place(path: str, to: str) -> bool:
+    return posixpath.normpath(path) == posixpath.normpath(to)
 
 
 def _is_anchored_twice(operation: op.Operation) -> bool:
