@@ -64,3 +64,17 @@ def test_counts_that_cannot_be_are_doubtful_and_told(tmp_path: Path) -> None:
     assert all(one.input_tokens is None and "input_tokens" in one.doubtful for one in used)
     told = [one.what for one in check_drift(find_logs(str(path))).drifts if one.kind == "without_tokens"]
     assert told == [f"replies: {len(used)} of {len(used)} times counts are no number, or below 0"]
+
+
+def test_a_log_without_counts_has_none_that_are_wrong(tmp_path: Path) -> None:
+    name, data = SAMPLES["claude_code"][0]
+    path = tmp_path / name
+
+    def without_counts(value: Any) -> Any:
+        return {**value, "usage": {}} if isinstance(value, dict) and "usage" in value else value
+
+    used = usages(path, mutated(data, without_counts), "claude_code")
+    assert used
+    assert all(one == Usage() for one in used)
+    told = [one.what for one in check_drift(find_logs(str(path))).drifts if one.kind == "without_tokens"]
+    assert all("counts are no number" not in what for what in told)

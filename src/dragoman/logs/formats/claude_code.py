@@ -498,7 +498,8 @@ class _Reader(LinesReader):
             said = decoded(bytes(message.usage))
             used = APIS["anthropic_messages"].read_usage(said) if type(said) is dict else None
         if used is not None:
-            if message.stop_reason is None and self._printed.session is None:
+            is_early = message.stop_reason is None and self._printed.session is None
+            if is_early and used.output_tokens is not None:
                 # The count of the output comes with the reason to stop. Without it, the client logged what the provider
                 # said when the reply began: 2.1.54 logs 1 for every reply, 2.1.12 to 2.1.50 for most of them.
                 used = msgspec.structs.replace(used, doubtful=("output_tokens",))

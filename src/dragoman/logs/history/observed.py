@@ -56,8 +56,9 @@ class Observed:
             self._returned(event)
         elif isinstance(event, ev.TokensUsed) and source is not None:
             usage = event.usage
-            self.used += 1
-            self.uncounted += usage.total is None or any(getattr(usage, name) is None for name in usage.doubtful)
+            if usage.total is not None or usage.metadata or usage.doubtful:  # `{}` has no count that could be read
+                self.used += 1
+                self.uncounted += usage.total is None or any(getattr(usage, name) is None for name in usage.doubtful)
             if usage.total:
                 self._counted.add(source)
         elif isinstance(event, _SAID) and source is not None:
