@@ -51,7 +51,7 @@ def main() -> int:
             status = running.wait()
             output.seek(0)
             told = output.read().decode(errors="replace").rstrip()
-            print(told if status else f"  {laws.NAME:<16} {told.rpartition(chr(10))[2]}")
+            print(told if status else f"  {laws.NAME:<16} {laws.counted(told)}")
             if status:
                 print(
                     f"fuzz: a law fails; again: make fuzz TARGET={laws.NAME} SEED={seed} CASE=<the test's name above>"
