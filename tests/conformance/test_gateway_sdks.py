@@ -166,3 +166,25 @@ async def test_every_sdk_finds_the_models_of_the_list_under_their_names(
     async with gateway(monkeypatch, "openai_chat", Turn("Hello."), routes=Routes(tuple(names))) as (served, upstream):
         assert await asyncio.to_thread(sdk, served.url) == (names, names[-1], "Hello.")
     assert [heard.body["model"] for heard in upstream.requests] == ["some/model"]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("upstream", ["anthropic_messages", "openai_responses", "openai_chat", "gemini_generate"])
+async def test_a_thought_has_a_signature_whoever_thought_it(
+    upstream: str, stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs send `block.signature` back; the model's own is kept here."""
+    from anthropic import Anthropic
+
+    def asked(url: str) -> list[tuple[str, str]]:
+        client = Anthropic(base_url=url, api_key=TOKEN, max_retries=0)
+        question: Any = [{"role": "user", "content": "Why?"}]
+        if stream:
+            with client.messages.stream(model="m", max_tokens=100, messages=question) as events:
+                content = events.get_final_message().content
+        else:
+            content = client.messages.create(model="m", max_tokens=100, messages=question).content
+        return [(one.thinking, one.signature) for one in content if one.type == "thinking"]
+
+    async with gateway(monkeypatch, upstream, Turn("So.", thinking="Let me see.")) as (served, _):
+        assert await asyncio.to_thread(asked, served.url) == [("Let me see.", "dragoman")]

@@ -41,6 +41,9 @@ _STOPPED = {
 }
 """Every other reason is `end_turn`."""
 
+_REQUESTS = {"web_search_requests": 0, "web_fetch_requests": 0}
+"""What is said of both if any of the provider's tools was used (types of anthropic 2.8.0)."""
+
 _WORDINGS = (Family(thinks="both"), Family(thinks="adaptive"))
 """A family for each way in which this protocol words how much to think."""
 
@@ -62,6 +65,7 @@ class MessagesServer(ServerSide):
 
     name: ClassVar[str] = NAME
     references: ClassVar[tuple[str, ...]] = ("container",)
+    thought_signature: ClassVar[str | None] = "dragoman"
 
     def asked(self, method: str, path: str) -> Asked | None:
         if method == "POST" and path.endswith("/messages"):
@@ -188,7 +192,8 @@ def _usage(reply: conv.Reply) -> dict[str, Any]:
             "thinking_tokens": usage.reasoning_tokens,
         }
     if usage.requests:
-        rest["server_tool_use"] = {f"{tool}_requests": count for tool, count in usage.requests.items()}
+        always = {} if is_own(reply, NAME) else _REQUESTS
+        rest["server_tool_use"] = {**always, **{f"{tool}_requests": count for tool, count in usage.requests.items()}}
     tools = usage.tool_tokens
     counts = {
         "input_tokens": usage.input_tokens if not tools else (usage.input_tokens or 0) + tools,
@@ -198,6 +203,11 @@ def _usage(reply: conv.Reply) -> dict[str, Any]:
     }
     needed = {} if is_own(reply, NAME) else {"input_tokens": 0, "output_tokens": 0}
     return {**needed, **{name: count for name, count in counts.items() if count is not None}, **rest}
+
+
+def _begun(kind: Literal["text", "thinking"]) -> dict[str, Any]:
+    """A text or thought before its first piece. Programs read the signature of every thought (anthropic 2.8.0)."""
+    return {"type": kind, kind: ""} | ({"signature": ""} if kind == "thinking" else {})
 
 
 class MessageWriter(StreamWriter):
@@ -225,7 +235,7 @@ class MessageWriter(StreamWriter):
         return event({"type": "content_block_stop", "index": self._index}, "content_block_stop")
 
     def _begin(self, kind: Literal["text", "thinking"]) -> bytes:
-        return self._started({"type": kind, kind: ""})
+        return self._started(_begun(kind))
 
     def _more(self, kind: Literal["text", "thinking"], piece: str) -> bytes:
         return (
@@ -251,7 +261,7 @@ class MessageWriter(StreamWriter):
         if kind in ("text", "thinking"):
             cited = ("citations",) if block.get("citations") else ()  # they come one by one; none at all come at once
             said = {name: value for name, value in block.items() if name not in (kind, "signature", *cited)}
-            begun = self._started({**said, kind: ""})
+            begun = self._started({**said, **_begun(kind)})
             more = self._more("text" if kind == "text" else "thinking", block[kind]) if block[kind] else b""
             return begun + more + self._finish("text" if kind == "text" else "thinking", part)
         if kind in CALLS and isinstance(block.get("input"), dict):

@@ -44,6 +44,8 @@ class ServerSide(abc.ABC):
     """Fields of requests in which clients state accounts and devices."""
     references: ClassVar[tuple[str, ...]] = ()
     """Fields of requests, and types of items in them, that stand for content which the API's own provider keeps."""
+    thought_signature: ClassVar[str | None] = None
+    """The signature of a thought whose real one the client is not given, where clients of this API want one."""
 
     def asked(self, method: str, path: str) -> Asked | None:
         """What is asked for under a path; `None` where this API has nothing there."""

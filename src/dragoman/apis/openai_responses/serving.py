@@ -202,13 +202,19 @@ def _usage(reply: conv.Reply) -> dict[str, Any] | None:
     rest = dict(mine(usage.metadata))
     parts = (usage.input_tokens, usage.cached_read_tokens, usage.cached_write_tokens, usage.tool_tokens)
     given = [count for count in parts if count is not None]
-    inner = {"cached_tokens": usage.cached_read_tokens, "cache_write_tokens": usage.cached_write_tokens}
-    outer = {"reasoning_tokens": usage.reasoning_tokens}
-    if not own:
-        inner["cached_tokens"], outer["reasoning_tokens"] = usage.cached_read_tokens or 0, usage.reasoning_tokens or 0
+    needed = None if own else 0  # the types of openai 3.49.0 ask for all of them
+
+    def stated(count: int | None) -> int | None:
+        return needed if count is None else count
+
+    inner = {
+        "cached_tokens": stated(usage.cached_read_tokens),
+        "cache_write_tokens": stated(usage.cached_write_tokens),
+    }
+    outer = {"reasoning_tokens": stated(usage.reasoning_tokens)}
     counts: dict[str, Any] = {
-        "input_tokens": sum(given) if given else None if own else 0,
-        "output_tokens": usage.output_tokens if own or usage.output_tokens is not None else 0,
+        "input_tokens": sum(given) if given else needed,
+        "output_tokens": stated(usage.output_tokens),
     }
     counts["total_tokens"] = (counts["input_tokens"] or 0) + (counts["output_tokens"] or 0)
     for name, counted in (("input_tokens_details", inner), ("output_tokens_details", outer)):
@@ -272,7 +278,7 @@ class ResponseWriter(StreamWriter):
         self._pieces.append(piece)
         name, index = _DELTAS[kind]
         where = {"item_id": self._item["id"], "output_index": len(self._output), index: 0}
-        return self._event(f"{name}.delta", **where, delta=piece)
+        return self._event(f"{name}.delta", **where, delta=piece, **_LIKELIHOODS[kind])
 
     def _finish(self, kind: Literal["text", "thinking"], part: conv.AnyPart | None) -> bytes:
         text, place = "".join(self._pieces), len(self._output)
@@ -288,7 +294,8 @@ class ResponseWriter(StreamWriter):
             content = {"type": "summary_text", "text": text}
             item = {**self._item, "summary": [content]}
             ended = "response.reasoning_summary_part.done"
-        done = self._event(f"{name}.done", **where, text=text) + self._event(ended, **where, part=content)
+        done = self._event(f"{name}.done", **where, text=text, **_LIKELIHOODS[kind])
+        done += self._event(ended, **where, part=content)
         self._output.append(item)
         return done + self._event("response.output_item.done", output_index=place, item=item)
 
@@ -342,6 +349,8 @@ _DELTAS: dict[Literal["text", "thinking"], tuple[str, str]] = {
     "text": ("response.output_text", "content_index"),
     "thinking": ("response.reasoning_summary_text", "summary_index"),
 }
+_LIKELIHOODS: dict[Literal["text", "thinking"], dict[str, Any]] = {"text": {"logprobs": []}, "thinking": {}}
+"""How likely each piece was, which events of texts always state (types of openai 3.49.0)."""
 _CALLS = {
     "function_call": ("arguments", "response.function_call_arguments"),
     "custom_tool_call": ("input", "response.custom_tool_call_input"),

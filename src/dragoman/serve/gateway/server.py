@@ -76,8 +76,6 @@ if TYPE_CHECKING:
 GATEWAY: Final = logging.getLogger("dragoman.gateway")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _LARGEST: Final = 64 * 1024 * 1024
-_SIGNED: Final = "dragoman"
-"""Stands for the signature of a thought: the real one is kept here, and clients want some text there."""
 _FIRST_WAIT: Final = 0.5
 _LONGEST_WAIT: Final = 2.0
 """Seconds before a model is asked again that was busy. Clients have patience of their own, and show that they wait; a
@@ -395,7 +393,7 @@ class Gateway:
                 why = reply.finish_raw or reply.finish.value
                 raise EngineError(f"the model ended without an answer: {why}", status=502, retryable=True)
             usage = usage + reply.usage if hidden else reply.usage
-            said += [part for one in reply.parts if (part := _for_client(one)) is not None]
+            said += [part for one in reply.parts if (part := answer.told(one)) is not None]
             base = self._conversations.new_base(sent.session)
             lowering = engine.lowering(asked)
             groups = words.groups(reply, base, lowering, prepared.seen)
@@ -536,19 +534,41 @@ class _Answer:
         self._response: web.StreamResponse | None = None
         self._buffer = bytearray()
         self._flushing: asyncio.Task[None] | None = None
-        self._written = ""
+        self._thinks = False
+        """Whether what was passed on last is a thought."""
         self.begun = False
+
+    def told(self, part: AnyPart) -> AnyPart | None:
+        """What the client is told of what a model said; calls are given in its own words."""
+        match part:
+            case TextPart():
+                return TextPart(part.text) if part.text else None
+            case ThinkingPart():
+                return self._thought(part.text) if part.text else None
+            case RefusalPart():
+                return RefusalPart(part.text)
+            case MediaPart():
+                return MediaPart(part.media)
+        return None
+
+    def _thought(self, text: str) -> ThinkingPart:
+        return ThinkingPart(text, signature=self._server.thought_signature)
 
     def observe(self, chunk: AnyChunk) -> bool | None:
         """Passes on what a model says, as it comes. True: the client has seen it, so it must not be asked for anew."""
         match chunk:
             case TextChunk(text) | RefusalChunk(text) if text:
                 self._begin()
-                self._send(self._writer.text(text))
+                self._send(self._end_thought() + self._writer.text(text))
             case ThinkingChunk(text) if text:
                 self._begin()
+                self._thinks = True
                 self._send(self._writer.thinking(text))
         return self.begun
+
+    def _end_thought(self) -> bytes:
+        thought, self._thinks = self._thinks, False
+        return self._writer.part(self._thought("")) if thought else b""
 
     def _begin(self) -> None:
         """What comes first is written first: the events of some APIs are numbered."""
@@ -590,7 +610,7 @@ class _Answer:
             return web.json_response(body, dumps=_dumps)
         begun = self.begun
         self._begin()
-        data = bytearray()
+        data = bytearray(self._end_thought())
         for part in reply.parts:
             if not begun or not isinstance(part, TextPart | ThinkingPart | RefusalPart):
                 data += self._writer.part(part)
@@ -603,20 +623,6 @@ class _Answer:
         self._begin()
         self._send(self._writer.fail(error))
         return await self._closed()
-
-
-def _for_client(part: AnyPart) -> AnyPart | None:
-    """What a client is told of what a model said; calls are given in its own words."""
-    match part:
-        case TextPart():
-            return TextPart(part.text) if part.text else None
-        case ThinkingPart():
-            return ThinkingPart(part.text, signature=_SIGNED) if part.text else None
-        case RefusalPart():
-            return RefusalPart(part.text)
-        case MediaPart():
-            return MediaPart(part.media)
-    return None
 
 
 def _step(calls: tuple[NativeCall, ...]) -> Reply:
