@@ -48,6 +48,8 @@ class Names(NamedTuple):
     known: str | None = None
     """The options it may have, if not every option is harmless: letters, then long names, with spaces between them."""
 
+    itself: bool = False
+    """Whether it changes the file itself, also where that holds nothing: the mode of `/dev/null`."""
     valued: str = ""
     """Letters of options whose value is no file, in the same word or in the next."""
 
@@ -71,7 +73,7 @@ class Names(NamedTuple):
         names += operands
         for name in names or (["."] if self.here else []):
             for verb in self.verbs:
-                walk.touch(verb, name, state, tree=tree, follows=self.follows)
+                walk.touch(verb, name, state, tree=tree, follows=self.follows, itself=self.itself)
 
 
 def _until_dashes(words: list[str]) -> tuple[list[str], list[str]]:

@@ -52,6 +52,7 @@ _STREAMS: Final = frozenset(
     f"/dev/{name}" for name in ("null", "stdin", "stdout", "stderr", "tty", "zero", "random", "urandom", "full")
 )
 """Files that hold nothing."""
+_OPEN_FILE: Final = re.compile(r"/dev/fd/\d+")
 _IGNORES: Final = ("*/.gitignore", "*/.ignore", "*/.rgignore", "*/exclude")
 """Files that say what `rg` does not search."""
 _OF_A_PROCESS: Final = re.compile("/+(?:proc/(?:self|thread-self|[0-9\uf8f0-\uf8f2])|dev/(?:fd|std[a-z]+)/)")
@@ -150,9 +151,13 @@ class Notes(ABC):
         only: tuple[str, ...] = (),
         hidden: bool = True,
         follows: bool | None = None,
+        itself: bool = False,
     ) -> None:
-        """Notes that a path is reached, as it is seen from each folder the line may be in."""
-        if not name or name in _STREAMS or re.fullmatch(r"/dev/fd/\d+", name):
+        """Notes that a path is reached, as it is seen from each folder the line may be in. `itself`: the file, and not
+        only what it holds."""
+        if not name:
+            return
+        if not itself and verb not in ("move", "delete") and (name in _STREAMS or _OPEN_FILE.fullmatch(name)):
             return
         if name.startswith(("/dev/tcp/", "/dev/udp/")):
             self.fetch(name.split("/")[3])
