@@ -23,6 +23,7 @@ from dragoman.serve.hook import (
     targets_of,
     tried,
 )
+from dragoman.serve.hook.installing import is_whole
 from dragoman.serve.hook.json_edit import added, plain, read_json, removed
 from dragoman.serve.hook.skipped_lines import codex_digests, switched_off
 
@@ -304,6 +305,65 @@ def test_the_installed_line_is_run_and_a_program_that_is_gone_still_denies(clien
         gone = line.replace(line.split()[0], "/nowhere/dragoman")
         assert "exit code 2" in (tried(gone, home) or "")
         assert tried("true", home) is not None
+
+
+@pytest.mark.parametrize(
+    "written, instead",
+    [
+        ('"matcher": "*"', '"matcher": "Edit"'),  # asked about one tool only
+        ('"PreToolUse"', '"Stop"'),  # asked when the turn is over
+        ('"onFailure": "block"', '"onFailure": "allow"'),  # a failing hook would be a permission
+        ('"type": "command"', '"type": "prompt"'),
+    ],
+)
+def test_a_line_that_is_not_called_for_every_tool_is_not_whole(written: str, instead: str, home: Path) -> None:
+    install("claude_code", home / "kept")
+    (target,) = installed("claude_code", None)
+    assert is_whole(target)
+    text = target.path.read_text()
+    assert written in text
+    target.path.write_text(text.replace(written, instead))
+    assert (bool(installed("claude_code", None)), is_whole(target)) == (True, False)
+    install("claude_code", home / "kept")
+    assert is_whole(target)
+
+
+def test_a_line_in_a_comment_or_in_a_broken_file_is_not_whole(home: Path) -> None:
+    (target,) = targets_of("claude_code", None)
+    target.path.parent.mkdir()
+    line = target.entries[0].value["hooks"][0]["command"].replace('"', "'")
+    for text in (f'{{ // "{line}"\n}}', f'{{"hooks": {{"PreToolUse": [{{"hooks": [{{"command": "{line}"'):
+        target.path.write_text(text)
+        assert (bool(installed("claude_code", None)), is_whole(target)) == (True, False)
+
+
+def test_a_hook_that_can_no_longer_be_started_is_installed_again(home: Path) -> None:
+    install("cline", home / "kept")
+    (target,) = installed("cline", None)
+    target.path.chmod(0o644)
+    install("cline", home / "kept")
+    assert os.access(target.path, os.X_OK)
+    target.path.write_text(target.path.read_text() + "touch evil\n")
+    assert (installed("cline", None), is_whole(target), lines_in(target)) == ((target,), False, ([], []))
+
+
+@pytest.mark.parametrize("there", [None, '{"a": 1}'])
+def test_what_a_client_writes_while_its_user_is_asked_is_not_lost(there: str | None, home: Path) -> None:
+    path = targets_of("claude_code", None)[0].path
+    path.parent.mkdir()
+    if there is not None:
+        path.write_text(there)
+    (change,) = changes_to_install("claude_code", None)
+    path.write_text('{"a": 2}')
+    with pytest.raises(ConfigError, match="was changed in the meantime"):
+        apply(change, home / "kept")
+    assert path.read_text() == '{"a": 2}'
+    install("claude_code", home / "kept")
+    (undoing,) = changes_to_uninstall("claude_code", None, home / "kept")
+    path.write_text('{"a": 3}')
+    with pytest.raises(ConfigError, match="was changed in the meantime"):
+        apply(undoing, home / "kept", undo=True)
+    assert path.read_text() == '{"a": 3}'
 
 
 def test_a_line_of_a_project_that_is_not_ours_is_not_run(home: Path) -> None:

@@ -11,6 +11,7 @@ import click
 
 from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
 from dragoman.config.files import home_folder
+from dragoman.errors import ConfigError
 from dragoman.serve.hook import CLIENTS
 
 if TYPE_CHECKING:
@@ -131,23 +132,28 @@ def uninstall(console: Console, /, *, client: str | None, every: bool, project: 
 @click.pass_obj
 def status(console: Console, /, *, as_json: bool) -> ExitCode:
     """Show where the line is installed, whether it runs, and what switches hooks off in this project or for you."""
-    from dragoman.serve.hook import ADVICE, installed, lines_in, obstacles, tried
+    from dragoman.serve.hook import ADVICE, installed, lines_in, obstacles, targets_of, tried
 
     rows: list[dict[str, str]] = []
     for name in CLIENTS:
         for scope, root in (("user", None), ("project", here())):
-            targets = installed(name, root)
-            if not targets:
-                continue
-            lines = [lines_in(target) for target in targets]
-            problems = [wrong for ours, _ in lines for line in ours if (wrong := tried(line, here()))]
+            path = targets_of(name, root)[0].path
+            try:
+                targets = installed(name, root)
+                if not targets:
+                    continue
+                lines = [lines_in(target) for target in targets]
+                problems: list[str] = []
+            except ConfigError as problem:  # what cannot be read says nothing about the other clients
+                lines, problems = [], [str(problem)]
+            problems += [wrong for ours, _ in lines for line in ours if (wrong := tried(line, here()))]
             problems += [f"not the line that this installation writes: {line}" for _, other in lines for line in other]
             problems += obstacles(name, root, here(), home_folder())
             rows.append(
                 {
                     "client": name,
                     "scope": scope,
-                    "file": str(targets[0].path),
+                    "file": str(path),
                     "problem": "; ".join(problems),
                     "advice": ADVICE.get(name, ""),
                 }
@@ -229,10 +235,20 @@ def _change(
 
     from dragoman.serve.hook import apply
 
-    changes = [(name, change) for name in clients for change in plan(name, here() if project else None)]
+    changes: list[tuple[str, Change]] = []
+    left: list[str] = []
+    for name in clients:
+        try:
+            changes += [(name, change) for change in plan(name, here() if project else None)]
+        except ConfigError as problem:
+            if len(clients) == 1:
+                raise
+            left.append(str(problem))
+    for one in left:
+        console.note(f"Left as it is: {one}")
     if not changes:
         console.note("There is nothing to change.")
-        return ExitCode.OK
+        return ExitCode.DEFINITION if left else ExitCode.OK
     for _, change in changes:
         before, after = ((text or "").splitlines(keepends=True) for text in (change.before, change.after))
         path = str(change.target.path)
@@ -248,4 +264,4 @@ def _change(
     for name in dict.fromkeys(name for name, _ in changes):
         if advice and name in advice:
             console.note(advice[name])
-    return ExitCode.OK
+    return ExitCode.DEFINITION if left else ExitCode.OK

@@ -241,18 +241,34 @@ def read_text(path: Path) -> str | None:
 
 
 def is_installed(target: Target) -> bool:
-    """Whether our line is in a file."""
+    """Whether our line is in a file, perhaps where the client does not call it for every tool."""
     text = read_text(target.path)
-    return text is not None and (text == target.content if target.content is not None else MARK in text)
+    return text is not None and _has_line(target, text)
+
+
+def is_whole(target: Target) -> bool:
+    """Whether a file has our lines as installing writes them: a comment is no line, and one whose matcher, event or
+    options were changed may not be called for a tool, or does not deny when it fails."""
+    text = read_text(target.path)
+    if text is None or target.content is not None:
+        return text is not None and text == target.content
+    try:
+        return _lists(target, text)
+    except ConfigError:
+        return False
 
 
 def installed(client: str, root: Path | None) -> tuple[Target, ...]:
-    """The files that have our lines, for all events if those are there; none if a file is missing."""
+    """The files that have our lines: for all events if they are whole, otherwise those before a call; none if a file
+    has none."""
+    found: tuple[Target, ...] = ()
     for outcomes in (True, False):
         targets = targets_of(client, root, outcomes=outcomes)
-        if all(is_installed(target) for target in targets):
+        if all(map(is_whole, targets)):
             return targets
-    return ()
+        if all(map(is_installed, targets)):
+            found = targets
+    return found
 
 
 def changes_to_install(client: str, root: Path | None, *, outcomes: bool = False) -> Iterator[Change]:
@@ -273,7 +289,7 @@ def changes_to_install(client: str, root: Path | None, *, outcomes: bool = False
                     after = added(after, entry.keys, entry.value)
             except ConfigError as problem:
                 raise ConfigError(f"{target.path}: {problem}") from problem
-        if after != before:
+        if after != before or (target.executable and not os.access(target.path, os.X_OK)):
             yield Change(target, before, after)
     wanted = {target.path for target in targets_of(client, root, outcomes=outcomes)}
     for target in targets_of(client, root, outcomes=True):
@@ -325,8 +341,11 @@ def _record(kept: Path, path: Path) -> _Record | None:
 
 
 def apply(change: Change, kept: Path, *, undo: bool = False) -> None:
-    """Makes a change, and keeps what was there, so that it can be undone."""
+    """Makes a change, and keeps what was there, so that it can be undone; `ConfigError` where the file is another by
+    now: a client may write its settings while its user is asked."""
     path = change.target.path
+    if read_text(path) != change.before:
+        raise ConfigError(f"{path} was changed in the meantime and is left as it is; run the command again")
     earlier = _record(kept, path)
     made: list[str] = []
     with writing(path):
@@ -411,6 +430,8 @@ def lines_in(target: Target) -> tuple[list[str], list[str]]:
 
     Only the first are safe to run: a project can hold any text.
     """
+    if target.content is not None and target.path.suffix != ".json" and not is_whole(target):
+        return [], []
     if target.executable:
         return [f"{shlex.quote(str(target.path))} # --client {target.client} --event {target.path.name}"], []
     if target.content is not None and target.path.suffix != ".json":

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from dragoman.errors import ConfigError, DragomanError
 
-from .installing import MARK, read_text, targets_of
+from .installing import MARK, installed, is_whole, read_text, targets_of
 from .json_edit import plain, read_json
 
 _SWITCHES: Final = (
@@ -36,8 +36,22 @@ def obstacles(client: str, root: Path | None, folder: Path, home: Path) -> Itera
     """Why a client, started in a folder, does not call the lines that are installed for the user or a project."""
     for place in (*_project_folders(folder), home):
         yield from (f"{file} switches hooks off" for file in switched_off(client, place))
+    yield from _called_seldom(client, root)
     if client == "codex":
         yield from _unconfirmed(root)
+
+
+def _called_seldom(client: str, root: Path | None) -> Iterator[str]:
+    """The files whose line is not called for every tool, or not at all."""
+    try:
+        changed = [target for target in installed(client, root) if not is_whole(target)]
+    except ConfigError:  # what cannot be read is told by itself
+        return
+    for target in changed:
+        yield (
+            f"{target.path} has the line, but not as installing writes it (in a comment, or with another event, "
+            f"matcher or option); run: dragoman hook install {client}"
+        )
 
 
 def _project_folders(folder: Path) -> Iterator[Path]:
