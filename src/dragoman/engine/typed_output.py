@@ -82,9 +82,13 @@ class Output:
     def _value(self, given: Any) -> Any:
         if self._is_wrapped and (not isinstance(given, dict) or set(given) != {"value"}):
             raise ToolError('the answer is an object with the one field "value"', kind="invalid_arguments")
-        if self._reads_wrapped:
-            return self._reader.read(json.dumps(given))[0]["value"]
-        return self._reader.read(json.dumps(given["value"] if self._is_wrapped else given))[0]
+        try:
+            if self._reads_wrapped:
+                return self._reader.read(json.dumps(given))[0]["value"]
+            return self._reader.read(json.dumps(given["value"] if self._is_wrapped else given))[0]
+        except ToolError as error:
+            wrong = [f"{row['path'] or 'the value'} {row['message']}" for row in error.details["problems"]]
+            raise ToolError("; ".join(wrong), kind=error.kind, details=error.details) from error
 
     def partial(self, value: Any) -> PartialOutput | None:
         """What is known of the value, given what is known of the answer; `None` where that is nothing yet."""

@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import NODEFAULT
 
 from dragoman.errors import nearest
 
-from .values import Path, among, read_custom, shown, written
+from .custom_types import read_custom
+from .values import Path, among, shown, written
 
 if TYPE_CHECKING:
     from dragoman.patterns import Pattern
@@ -103,7 +104,7 @@ def _keys(path: Path) -> list[Any]:
 class Report:
     """What a check found. A trial stops at the first problem; only a lenient check coerces."""
 
-    __slots__ = ("coercions", "lenient", "problems", "resources", "steps", "trial", "written")
+    __slots__ = ("coercions", "lenient", "lone", "problems", "resources", "steps", "trial", "written")
 
     def __init__(
         self, *, lenient: bool, trial: bool = False, written: Written | None = None, outer: Report | None = None
@@ -113,6 +114,8 @@ class Report:
         """References followed and alternatives tried so far: one count for a report and all its trials."""
         self.resources: list[str] = [] if outer is None else outer.resources
         """The schema resources entered so far, the outermost first; a dynamic reference is resolved by them."""
+        self.lone: Path | None = None if outer is None else outer.lone
+        """Where the value stands that was put into a list, if one was: lists of lists could take it into ever more."""
         self.problems: list[tuple[Path, str]] = []
         self.coercions: list[tuple[Path, str, Any, Any]] = []
 
@@ -148,10 +151,13 @@ class Report:
         where, message = inner.problems[0] if inner.problems else (path, "does not fit")
         return message if where == path else f"{written(where)} {message}"
 
-    def tried(self, check: Check, value: Any, path: Path, *, lenient: bool) -> tuple[Any] | None:
+    def tried(
+        self, check: Check, value: Any, path: Path, *, lenient: bool, lone: Path | None = None
+    ) -> tuple[Any] | None:
         """The value as `check` leaves it (in a tuple, for it may be null), or nothing if it does not fit."""
         self.step()
         trial = Report(lenient=lenient, trial=True, written=self.written, outer=self)
+        trial.lone = lone or self.lone
         try:
             result = check(value, path, trial)
         except _MismatchError:
@@ -222,6 +228,9 @@ def is_of(value: Any, kinds: tuple[str, ...]) -> bool:
     return any(isinstance(value, KINDS[kind]) for kind in kinds)
 
 
+_IN_A_LIST: Final = "list_from_value"
+
+
 def kind_check(kinds: tuple[str, ...], steps: list[Check]) -> Check:
     """The type comes first: what does not have it is coerced, or refused without looking further."""
     expected = " or ".join(_KIND_WORDS[kind] for kind in kinds)
@@ -236,10 +245,13 @@ def kind_check(kinds: tuple[str, ...], steps: list[Check]) -> Check:
         readings = _readings(value, kinds) if report.lenient else []
         for rule, before, after in readings:
             outermost = len(report.coercions)
-            if (read := report.tried(rest, after, path, lenient=True)) is not None:
+            lone = (path, 0) if rule == _IN_A_LIST else None
+            if lone is not None and path == report.lone:
+                continue
+            if (read := report.tried(rest, after, path, lenient=True, lone=lone)) is not None:
                 report.coercions.insert(outermost, (path, rule, before, after))
                 return read[0]
-        if readings and readings[0][0] != "list_from_value":
+        if readings and readings[0][0] != _IN_A_LIST:
             return rest(readings[0][2], path, report)
         report.problem(path, f"must be {expected}, not {shown(value)}")
         return value
@@ -253,7 +265,7 @@ def _readings(value: Any, kinds: tuple[str, ...]) -> list[Coercion]:
     if isinstance(value, str) and (inside := _inside_text(value, kinds)) is not None:
         readings.append(inside)
     if "array" in kinds and value is not None and not (readings and isinstance(readings[0][2], list)):
-        readings.append(("list_from_value", value, [value]))
+        readings.append((_IN_A_LIST, value, [value]))
     return readings
 
 

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Meta
 
+from .custom_types import has_pydantic_rules, is_predicate
+
 Schema = dict[str, Any]
 
 # What msgspec makes of the abstract collections; `Iterable` it would take without looking at the items.
@@ -87,6 +89,8 @@ def facts(metadata: tuple[Any, ...]) -> Facts:
 def _read_foreign(fact: Any, found: Facts) -> None:
     words = {name: getattr(fact, name, None) for name in ("description", "examples")}
     found.words.update({name: value for name, value in words.items() if value is not None})
+    if is_predicate(fact) and not has_pydantic_rules(fact):
+        found.problems.append("only pydantic checks a `Predicate`, and it is not imported; check it in your code")
     if getattr(fact, "alias", None):
         found.problems.append("a pydantic alias is not read here; name the parameter as it is to be called")
     for part in (fact, *(getattr(fact, "metadata", None) or ())):

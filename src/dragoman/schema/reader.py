@@ -9,14 +9,14 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import NODEFAULT
 
 from dragoman.errors import DefinitionError, PatternError, ToolError
 
 from .classes import class_info, has_fields
 from .constraints import COLLECTIONS, bare, members, origin_of
+from .custom_types import StandIn, decodes, read_custom
 from .types import Walk, shown_type
-from .values import head, json_problems, read_custom, shown, to_json, written, written_parts
+from .values import head, json_problems, shown, to_json, written, written_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,6 +70,9 @@ class Reader(Generic[T]):
         name = name or shown_type(hint).strip("`")
         walk = Walk()
         schema, inner = walk.schema(hint)
+        if not walk.problems and (walk.must_call or not decodes(inner)):
+            walk = Walk(calling=True)
+            schema, inner = walk.schema(hint)
         schema = walk.finish(schema)
         problems = walk.problems or _undecodable(inner)
         if problems:
@@ -81,6 +84,9 @@ class Reader(Generic[T]):
         """A reader of a closed object with these fields (a tool's arguments) into a struct that keeps their order."""
         walk = Walk()
         schema, found = walk.parameters(fields)
+        if not walk.problems and (walk.must_call or not all(map(decodes, found))):
+            walk = Walk(calling=True)
+            schema, found = walk.parameters(fields)
         hints = {field.name: hint for field, hint in zip(fields, found, strict=True)}
         problems = walk.problems
         if not problems:
@@ -222,12 +228,13 @@ class Reader(Generic[T]):
 
     def _conversion_problems(self, value: Any, *, known: set[str]) -> Problems:
         """What only the types themselves can say, a validator of the user's, say, where nothing else is wrong."""
-        whole = {"": self._type} if not known else {}
+        if not self._hints:
+            found = _refusals(value, self._type, ())
+            return [problem for problem in found if not known or _first_name(problem[0]) not in {"", *known}]
         problems: Problems = []
-        for name, hint in (self._hints or whole).items():
-            part = value.get(name, NODEFAULT) if name else value
-            if part is not NODEFAULT and name not in known:
-                problems += _refusals(part, hint, ((), name) if name else ())
+        for name, hint in self._hints.items():
+            if name in value and name not in known:
+                problems += _refusals(value[name], hint, ((), name))
         return problems
 
     def _refusal(self, problems: Problems) -> ToolError:
@@ -255,12 +262,8 @@ def _undecodable(hint: Any) -> list[str]:
     except NameError as error:
         return [f"the type `{error.name}` cannot be resolved"]
     except (TypeError, ValueError, RuntimeError) as error:
-        text = str(error)
-        return [f"{text}: {_TAGGED}" if text.startswith("Type unions may not contain more than one") else text]
+        return [str(error)]
     return []
-
-
-_TAGGED = "make them msgspec structs that are told apart by a tag, as `class Cat(msgspec.Struct, tag=True)`"
 
 
 def _refusals(value: Any, hint: Any, path: Path) -> Problems:
@@ -289,6 +292,8 @@ def _parts(value: Any, hint: Any) -> list[tuple[Any, Any, Any]]:
         fixed = collection is tuple and arguments[-1] is not ...
         types = arguments if fixed else arguments[:1] * len(value)
         return [(index, item, each) for index, (item, each) in enumerate(zip(value, types, strict=False))]
+    if isinstance(kind, type) and issubclass(kind, StandIn):
+        return [(name, value[name], each) for name, each in kind.parts if isinstance(value, dict) and name in value]
     if isinstance(value, dict) and has_fields(kind):
         return [(field.name, value[field.name], field.hint) for field in class_info(kind).fields if field.name in value]
     return []
@@ -325,6 +330,10 @@ def _problems_in(error: Exception, field: str) -> Problems:
     if not isinstance(error, msgspec.ValidationError):
         return [(path, f"was refused by its type: {type(error).__name__}: {text}")]
     return [(path, text[: found.start()] if found else text)]
+
+
+def _first_name(path: str) -> str:
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
 
 
 def _joined(first: str, second: str) -> str:

@@ -18,7 +18,22 @@ from msgspec import NODEFAULT, Meta
 
 from .classes import ClassInfo, class_info, has_fields, is_struct, own_doc
 from .constraints import COLLECTIONS, Schema, bare, constrain, facts, members, narrowed, origin_of
-from .values import any_of, decodes, is_path, is_pydantic, json_problems, read_custom, shown, to_json
+from .custom_types import (
+    StandIn,
+    any_of,
+    by_pydantic,
+    decodes,
+    given_parts,
+    given_type,
+    has_converters,
+    has_pydantic_rules,
+    is_custom,
+    is_path,
+    is_pydantic,
+    later,
+    read_custom,
+)
+from .values import json_problems, shown, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,14 +95,30 @@ class Walk:
     where it is used; only one that is recursive or used again gets an entry in `$defs`.
     """
 
-    __slots__ = ("_named", "_places", "leaves", "problems", "unenforced")
+    __slots__ = (
+        "_calling",
+        "_named",
+        "_open",
+        "_places",
+        "_stand_ins",
+        "leaves",
+        "must_call",
+        "problems",
+        "unenforced",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, *, calling: bool = False) -> None:
         self.problems: list[str] = []
+        # Set when a class or fact was met that msgspec would pass by: walk again with `calling`, by which each class
+        # is made by calling it. Few need it, and msgspec makes the others faster.
+        self.must_call = False
+        self._calling = calling
+        self._stand_ins: dict[Any, type[StandIn]] = {}
+        self._open: list[Any] = []  # the aliases that are being walked
         # id of a schema → itself, to keep the id its own, and the type that alone knows which texts are its values
         self.leaves: dict[int, tuple[Schema, Any]] = {}
         # Set when a class of the user's has facts that msgspec does not read: decoding alone does not hold them.
-        self.unenforced = False
+        self.unenforced = calling
         self._named: dict[Any, _Named] = {}
         self._places: list[tuple[str, str]] = []
 
@@ -131,11 +162,15 @@ class Walk:
         if hint is Any:
             return {}, hint
         if isinstance(hint, type):
-            return self._class(hint, hint), hint
+            schema = self._class(hint, hint)
+            return schema, self._stand_ins.get(hint, hint)
         if hint is None:
             return {"type": "null"}, hint
         if isinstance(hint, (str, typing.ForwardRef)):
-            self._problem(f"the type `{getattr(hint, '__forward_arg__', hint)}` cannot be resolved")
+            name = getattr(hint, "__forward_arg__", hint)
+            if (alias := next((one for one in self._open if one.__name__ == name), None)) is not None:
+                return self._alias(alias, None)
+            self._problem(f"the type `{name}` cannot be resolved")
             return {}, Any
         origin = origin_of(hint)
         if origin is typing.Annotated:
@@ -147,7 +182,8 @@ class Walk:
         if origin in COLLECTIONS:
             return self._collection(hint, COLLECTIONS[origin], typing.get_args(hint))
         if isinstance(origin, type):
-            return self._class(origin, hint), hint
+            schema = self._class(origin, hint)
+            return schema, self._stand_ins.get(hint, hint)
         return self._alias(hint, origin)
 
     def _check_default(self, field: Field, hint: Any) -> None:
@@ -181,19 +217,41 @@ class Walk:
             meant = hint.__bound__ or Any
         elif origin is typing.Final:
             (meant,) = typing.get_args(hint)
-        elif meant is None and (value := getattr(origin, "__value__", None)) is not None:
-            meant = value[typing.get_args(hint)]
+        elif (value := getattr(origin, "__value__", None)) is not None:
+            meant = value[typing.get_args(hint)]  # the type itself would give what it means of any argument
         if meant is None:
             self._problem(_unsupported(hint))
             return {}, Any
+        if (name := getattr(hint, "__name__", None)) is not None and hasattr(hint, "__value__"):
+            return self._named_type(hint, name, meant)
         schema, inner = self.schema(meant)
         return schema, hint if inner is meant else inner
+
+    def _named_type(self, hint: Any, name: str, meant: Any) -> tuple[Schema, Any]:
+        """`type X = ...`, which may be met again in what it means; only then does it stand in `$defs`."""
+        if hint in self._open and hint not in self._stand_ins:
+            self.must_call = True
+            self._named[hint], self._stand_ins[hint] = _Named(name), later()
+        if hint in self._stand_ins:
+            return self._use(hint, name, dict), self._stand_ins[hint]
+        self._open.append(hint)
+        schema, inner = self.schema(meant)
+        self._open.pop()
+        if hint not in self._stand_ins:
+            return schema, hint if inner is meant and not typing.get_args(hint) else inner
+        self._named[hint].body = schema
+        given_type(self._stand_ins[hint], inner)
+        return self._use(hint, name, dict), self._stand_ins[hint]
 
     def _annotated(self, hint: Any) -> tuple[Schema, Any]:
         base = hint.__origin__
         said = facts(hint.__metadata__)
         for problem in said.problems:
             self._problem(problem)
+        if any(map(has_pydantic_rules, hint.__metadata__)):
+            schema, stand_in = self._by_pydantic(hint)
+            schema.update(said.words)
+            return schema, stand_in
         constraints = said.constraints
         if constraints and len(options := members(base)) > 1:
             # msgspec takes constraints on a member of a union, people write them on the union.
@@ -224,7 +282,8 @@ class Walk:
         hints: list[Any] = []
         for option in sorted(flat, key=lambda option: option is None or option is type(None)):
             if tagged and is_struct(option):
-                schema, inner = self._struct(typing.get_origin(option) or option, option, in_union=True), option
+                schema = self._struct(typing.get_origin(option) or option, option, in_union=True)
+                inner = self._stand_ins.get(option, option)
             else:
                 schema, inner = self.schema(option)
             branches.append(schema)
@@ -235,8 +294,9 @@ class Walk:
         schema = branches[0] if len(branches) == 1 else {"anyOf": branches}
         whole = hint if unchanged else typing.Union[tuple(hints)]  # noqa: UP007 - as many as there are
         some = [inner for inner in hints if inner is not None and inner is not type(None)]
-        classes = len(some) > 1 and any(has_fields(inner) or is_pydantic(inner) for inner in some)
+        classes = len(some) > 1 and any(has_fields(inner) or is_custom(inner) for inner in some)
         if classes and not decodes(whole):
+            self.must_call = self.must_call or not all(map(decodes, some))
             return schema, any_of(some) if len(some) == len(hints) else any_of(some) | None
         return schema, whole
 
@@ -292,12 +352,10 @@ class Walk:
         if is_struct(cls):
             return self._struct(cls, hint, in_union=False)
         if is_pydantic(cls):
-            return self._pydantic(cls)
-        if hasattr(cls, "__is_pydantic_dataclass__"):
-            self._problem(
-                f"{shown_type(cls)} is a pydantic dataclass, whose checks would be passed by; use a BaseModel"
-            )
-            return {}
+            return self._pydantic(cls, cls.model_json_schema)
+        if has_pydantic_rules(cls):
+            schema, self._stand_ins[hint] = self._by_pydantic(hint)
+            return schema
         if typing.is_typeddict(cls) or hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__"):
             return self._use(hint, _type_name(hint), lambda: self._fields(cls, hint))
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
@@ -335,8 +393,9 @@ class Walk:
         info = self._class_info(cls, hint)
         # Decoding alone would take a value for a field that only the class itself may set.
         self.unenforced = self.unenforced or info.sets_itself
+        self.must_call = self.must_call or has_converters(cls)
         closed = info.sets_itself or (config is not None and config.forbid_unknown_fields)
-        schema = _object(self._class_fields(cls, info), closed=closed, description=info.text)
+        schema = _object(self._class_fields(cls, hint, info), closed=closed, description=info.text)
         if config is not None and config.tag is not None:
             kind = "integer" if isinstance(config.tag, int) else "string"
             tag = {"type": kind, "const": config.tag}
@@ -353,7 +412,7 @@ class Walk:
                 f"{shown_type(cls)} is array-like and tagged, which no plain schema can say; drop one of the two"
             )
         info = self._class_info(cls, hint)
-        walked = list(self._class_fields(cls, info))
+        walked = list(self._class_fields(cls, hint, info))
         schema: Schema = {"type": "array"}
         _describe(schema, info.text)
         schema["prefixItems"] = [item for _, item in walked]
@@ -374,24 +433,39 @@ class Walk:
             self._problem(f"{cls.__name__}: {error}")
         return ClassInfo("", ())
 
-    def _class_fields(self, cls: Any, info: ClassInfo) -> Iterator[tuple[Field, Schema]]:
+    def _class_fields(self, cls: Any, hint: Any, info: ClassInfo) -> Iterator[tuple[Field, Schema]]:
+        if self._calling:
+            self._stand_ins.setdefault(hint, later())  # now: it may be met again in its own fields
+        parts = []
         for field in info.fields:
             self._places.append((cls.__name__, field.name))
             schema, inner = self.schema(field.hint)
             self._check_default(field, inner)
             self._places.pop()
             self.unenforced = self.unenforced or inner is not field.hint
+            parts.append((field.name, inner, field.required))
             yield field, schema
+        if self._calling:
+            try:
+                given_parts(self._stand_ins[hint], hint, parts)
+            except (TypeError, ValueError, NameError, RuntimeError) as error:
+                self._problem(f"{cls.__name__}: {error}")
 
-    def _pydantic(self, cls: Any) -> Schema:
+    def _by_pydantic(self, hint: Any) -> tuple[Schema, type[StandIn]]:
+        """A type that is no model, and that pydantic reads."""
+        self.must_call = True
+        stand_in = by_pydantic(hint)
+        return self._pydantic(hint, lambda: stand_in.adapter().json_schema()), stand_in
+
+    def _pydantic(self, kind: Any, document_of: Callable[[], Schema]) -> Schema:
         try:
-            document = cls.model_json_schema()
+            document = document_of()
         except Exception as error:  # noqa: BLE001 - pydantic's own reasons, whichever they are
-            self._problem(f"{shown_type(cls)}: pydantic gives no schema: {error}")
+            self._problem(f"{shown_type(kind)}: pydantic gives no schema: {error}")
             return {}
         definitions = document.pop("$defs", {})
         if "properties" in document:
-            return self._foreign_use(cls.__name__, document, definitions)
+            return self._foreign_use(_type_name(kind), document, definitions)
         schema: Schema = self._foreign(document, definitions)
         return schema
 

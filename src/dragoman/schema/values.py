@@ -6,12 +6,12 @@ import enum
 import math
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import msgspec
 
-from .classes import class_info, has_fields
+from .custom_types import is_path, is_pydantic
 
 # A path is () or (path of the parent, key): cheap to extend, written out only in a message.
 Path = tuple[Any, ...]
@@ -166,84 +166,7 @@ def _has_lone_surrogate(text: str) -> bool:
     return False
 
 
-# ── types of other libraries ─────────────────────────────────────────────────
-
-
-def is_pydantic(cls: Any) -> bool:
-    """Whether a class is a pydantic model. pydantic is never loaded to find out: a model's author has loaded it."""
-    pydantic = sys.modules.get("pydantic")
-    return pydantic is not None and isinstance(cls, type) and issubclass(cls, pydantic.BaseModel)
-
-
-def is_path(cls: Any) -> bool:
-    pathlib = sys.modules.get("pathlib")
-    return pathlib is not None and isinstance(cls, type) and issubclass(cls, pathlib.PurePath)
-
-
-def read_custom(kind: Any, value: Any) -> Any:
-    """Read what msgspec leaves to others: pydantic's models, by their own strict rules, and paths."""
-    if kind is object:
-        return value
-    if is_pydantic(kind):
-        # Strict, and from JSON: its own silent coercions would go unreported, and a date is a text here.
-        return kind.model_validate_json(msgspec.json.encode(value), strict=True)
-    if is_path(kind) and isinstance(value, str):
-        return kind(value)
-    if isinstance(kind, type) and issubclass(kind, AnyOf):
-        return _read_any(kind, value)
-    raise TypeError(f"Expected `{getattr(kind, '__name__', kind)}`, got `{type(value).__name__}`")
-
-
-# ── unions that msgspec does not decode ──────────────────────────────────────
-# Of several classes without a tag, or with a class of another library. A class that knows every field is tried
-# before one that would drop some of them; otherwise members are tried in the order in which they were written.
-
-
-class _OfAll(type):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return True  # msgspec asks whether its hook gave what was wanted; a value of any member is that
-
-
-class AnyOf(metaclass=_OfAll):
-    """Stands for a union where msgspec is told what to decode: a class that it leaves to its hook."""
-
-    members: ClassVar[tuple[Any, ...]]
-
-
-def any_of(members: Sequence[Any]) -> type[AnyOf]:
-    """The class that stands for a union of these."""
-    return cast("type[AnyOf]", _OfAll("AnyOf", (AnyOf,), {"members": tuple(members)}))
-
-
-def decodes(hint: Any) -> bool:
-    """Whether msgspec decodes a union as it is. What is wrong beside that is told where types are checked."""
-    try:
-        msgspec.json.Decoder(hint, dec_hook=read_custom)
-    except TypeError as error:
-        return "union" not in str(error)
-    except Exception:  # noqa: BLE001 - whatever it is, it is not that it is a union
-        return True
-    return True
-
-
-def _read_any(kind: type[AnyOf], value: Any) -> Any:
-    """The value as the first of the members that takes it."""
-    keys = value.keys() if isinstance(value, dict) else None
-    reasons = []
-    for member in sorted(kind.members, key=lambda member: keys is None or not keys <= _names(member)):
-        try:
-            return msgspec.convert(value, member, str_keys=True, dec_hook=read_custom)
-        except msgspec.ValidationError as error:
-            reasons.append(str(error))
-    raise ValueError("\nor ".join(reasons))
-
-
-def _names(member: Any) -> set[str]:
-    """The fields of a class, by the names they have in JSON."""
-    if has_fields(member):
-        return {field.name for field in class_info(member).fields}
-    fields = getattr(member, "model_fields", {})  # pydantic's
-    return {alias for name, field in fields.items() for alias in (name, field.alias, field.validation_alias) if alias}
+# ── what a tool returned → JSON ──────────────────────────────────────────────
 
 
 def _say_custom(value: Any, room: _Room) -> Any:
@@ -257,9 +180,6 @@ def _say_custom(value: Any, room: _Room) -> Any:
         room.check(len(value))
         return list(value)
     raise TypeError("it has no JSON form")
-
-
-# ── what a tool returned → JSON ──────────────────────────────────────────────
 
 
 class TooLarge(ValueError):
