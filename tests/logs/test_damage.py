@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import os
+import socket
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -14,7 +15,8 @@ import pytest
 
 from dragoman.errors import LogError
 from dragoman.logs import FORMATS, Places, Recorder, numbered, read, recognise, sessions_of
-from dragoman.logs.history import all_logs, find_logs
+from dragoman.logs.base.database import SQLITE
+from dragoman.logs.history import all_logs, check_drift, described, find_logs
 from dragoman.model import AnyEvent, ModelSaid, ToolCalled, Unreadable, UserSaid
 from tests.logs.samples import SAMPLES
 
@@ -255,6 +257,41 @@ def test_a_folder_that_may_not_be_looked_into_costs_the_others_nothing(tmp_path:
                 find_logs(str(hidden / "projects/-p/s-1.jsonl"))
     finally:
         hidden.chmod(0o755)
+
+
+def test_what_is_passed_over_in_a_folder_is_named_whatever_it_is(tmp_path: Path) -> None:
+    """Whoever opened a pipe would wait; a folder that is closed may hold logs."""
+    os.mkfifo(tmp_path / "a.jsonl")
+    os.mkfifo(tmp_path / "page.md")
+    os.symlink(os.devnull, tmp_path / "b.jsonl")
+    os.symlink("c.jsonl", tmp_path / "c.jsonl")
+    with closing(socket.socket(socket.AF_UNIX)) as one:
+        one.bind(os.path.relpath(tmp_path / "d.jsonl"))
+    (tmp_path / "e.db").write_bytes(SQLITE + b"nothing more")
+    (tmp_path / "f.json").write_text("null")
+    written(tmp_path, "closed/g.jsonl", b"{}")
+    (tmp_path / "closed").chmod(0)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.name.startswith(("pytest", "popen", "test_")):
+            folder.chmod(0o755)
+    passed: list[Path] = []
+    assert all(FORMATS[name] for name in FORMATS)
+    try:
+        with as_a_stranger():
+            assert find_logs(str(tmp_path), passed=passed) == []
+            told = {path.name: described(path) for path in passed}
+    finally:
+        (tmp_path / "closed").chmod(0o755)
+    assert check_drift([], passed=passed[:1]).drifts == []  # as `schema check` looks at what it was given alone
+    assert told == {
+        "a.jsonl": "a pipe",
+        "b.jsonl": "a device",
+        "c.jsonl": "a link to 'c.jsonl', which leads back to itself",
+        "d.jsonl": "a socket",
+        "e.db": "a SQLite database that cannot be read",
+        "f.json": "JSON that is no object: null",
+        "closed": "a folder that cannot be opened: Permission denied",
+    }
 
 
 @pytest.mark.parametrize("wanted", ["a\x00b", "x" * 5000, "a/" * 3000], ids=["NUL", "long", "deep"])

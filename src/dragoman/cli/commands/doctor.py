@@ -14,6 +14,7 @@ from dragoman import logs, model
 from dragoman.cli.log_files import as_line, files_of, format_option, written
 from dragoman.cli.terminal.console import Console, ExitCode, as_json as encoded, json_option
 from dragoman.cli.terminal.default_group import DefaultGroup
+from dragoman.cli.terminal.visible import one_line
 from dragoman.errors import LogError
 from dragoman.logs import base, history
 from dragoman.registry import FORMATS
@@ -108,7 +109,7 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
         console.json([*rows, *unread, *unopened])
     else:
         for row in sick:
-            console.line(f"{row['file']}  ({row['format']} {row['version'] or ''})", "strong")
+            console.line(f"{one_line(row['file'])}  ({row['format']} {row['version'] or ''})", "strong")
             if row.get("error"):
                 console.line(f"  {row['error']}", "bad")
             if row["unlike"]:
@@ -123,10 +124,10 @@ def run(console: Console, *, wanted: tuple[str, ...], raw: bool, format: str | N
                     console.line(f"  {kind}: {name} ×{count}")
                     _show_raw(console, row.get("examples", {}).get(name) if kind == "unknown" else None)
         for row in unread:
-            console.line(f"{row['file']}  (passed over)", "strong")
+            console.line(f"{one_line(str(row['file']))}  (passed over)", "strong")
             console.line(f"  in no known format: {row['looks_like']}")
         for row in unopened:
-            console.line(f"{row['file']}  (passed over)", "strong")
+            console.line(f"{one_line(str(row['file']))}  (passed over)", "strong")
             console.line(f"  {row['error']}", "bad")
         for name in sorted({row["format"] for row in rows}):
             if FORMATS[name].lacks:

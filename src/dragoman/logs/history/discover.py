@@ -232,9 +232,13 @@ def no_session(wanted: str, among: str, near: str = "") -> LogError:
 
 
 def _below(folder: Path, passed: list[Path] | None = None) -> Iterator[Found]:
-    """The logs below a folder, each once; what may be one by its name and is in no known format goes to `passed`."""
+    """The logs below a folder, each once; what may be one by its name and is in no known format goes to `passed`.
+
+    So do folders that may not be looked into, and pipes, sockets and devices: a reader would wait for them.
+    """
     seen: set[str] = set()
-    for path in each_once(sorted(files_below(folder))):
+    closed: list[Path] = []
+    for path in each_once(sorted(files_below(folder, closed=closed))):
         try:
             status = os.stat(path)
         except OSError:
@@ -242,6 +246,8 @@ def _below(folder: Path, passed: list[Path] | None = None) -> Iterator[Found]:
                 passed.append(path)  # a link that leads nowhere
             continue
         if not stat.S_ISREG(status.st_mode):
+            if passed is not None and not stat.S_ISDIR(status.st_mode):
+                passed.append(path)
             continue
         known = _recognised(path, status.st_size, status.st_mtime_ns)
         if known is None:
@@ -252,7 +258,8 @@ def _below(folder: Path, passed: list[Path] | None = None) -> Iterator[Found]:
             yield known
     if passed is not None:
         pages = (path for path in files_below(folder, _PAGES) if not _plain(path.name).endswith(read_endings()))
-        passed += sorted(path for path in pages if _is_of_a_session(path))
+        passed += sorted(path for path in pages if os.path.isfile(path) and _is_of_a_session(path))
+        passed += closed
 
 
 SESSION_PAGES: Final = {
@@ -274,10 +281,18 @@ def _is_of_a_session(page: Path) -> bool:
     return any(begin in beginning(page, 200) for begin in SESSION_PAGES)
 
 
-def files_below(folder: Path, endings: tuple[str, ...] = ()) -> Iterator[Path]:
-    """What may be a log, by how its name ends (as those of any format do); folders that are links are not entered."""
+def files_below(folder: Path, endings: tuple[str, ...] = (), closed: list[Path] | None = None) -> Iterator[Path]:
+    """What may be a log, by how its name ends (as those of any format do); folders that are links are not entered.
+
+    Folders that may not be looked into are added to `closed`.
+    """
     endings = endings or read_endings()
-    for place, _, names in os.walk(folder):
+
+    def note(error: OSError) -> None:
+        if closed is not None and isinstance(error, PermissionError):
+            closed.append(Path(os.fsdecode(error.filename)))
+
+    for place, _, names in os.walk(folder, onerror=note):
         for name in names:
             if _plain(name).endswith(endings):
                 yield Path(place, name)

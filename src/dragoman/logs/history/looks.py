@@ -5,11 +5,15 @@ Rule: it is described by the names of fields and kinds of records it has, never 
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from dragoman.logs.base.database import SQLITE, glanced
+from dragoman.schema.values import type_of
 
 from .discover import SESSION_PAGES
 from .known_fields import looks_like
@@ -19,6 +23,14 @@ from .record_fields import is_name, kinds_of, records_of
 _HEAD: Final = 4096
 _MOST_NAMES: Final = 6
 _COMPRESSED: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+
+_NO_FILES: Final = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+"""What may stand where a file is expected; opening one may wait for ever."""
 
 _BY_FIELDS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("a session of Kiro CLI", frozenset({"version", "kind", "data"})),
@@ -32,12 +44,17 @@ _BY_FIELDS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
 def described(path: Path) -> str:
     """What a file in no known format looks like, in a line."""
     try:
+        sort = stat.S_IFMT(path.stat().st_mode)
+        if sort in _NO_FILES:
+            return _NO_FILES[sort]
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except OSError as error:
-        if path.is_symlink() and not path.exists():
-            return f"a link to {str(path.readlink())!r}, which does not exist"
-        return f"a file that cannot be opened: {error.strerror or error}"
+        if path.is_symlink() and (isinstance(error, FileNotFoundError) or error.errno == errno.ELOOP):
+            leads = "which does not exist" if error.errno != errno.ELOOP else "which leads back to itself"
+            return f"a link to {os.fspath(path.readlink())!r}, {leads}"
+        what = "folder" if os.path.isdir(path) else "file"
+        return f"a {what} that cannot be opened: {error.strerror or error}"
     if not head.strip():
         return "an empty file"
     for begin, name in SESSION_PAGES.items():
@@ -47,6 +64,8 @@ def described(path: Path) -> str:
         if head.startswith(begin):
             return f"a file compressed with {name}"
     if head.startswith(SQLITE):
+        if not glanced(path, "SELECT count(*) FROM sqlite_master"):
+            return "a SQLite database that cannot be read"
         tables = [str(name) for (name,) in glanced(path, "SELECT name FROM sqlite_master WHERE type = 'table'")]
         return _like(path, f"a SQLite database with {_listed('the tables', sorted(tables))}")
     records = [value for _, value, _ in _first(path)]
@@ -56,7 +75,7 @@ def described(path: Path) -> str:
     if isinstance(first, list) and first and isinstance(first[0], dict):
         first = first[0]
     if not isinstance(first, dict):
-        return f"JSON that is no object: {type(first).__name__}"
+        return f"JSON that is no object: {type_of(first)}"
     names = {*first, *(f"{outer}.{name}" for outer, one in first.items() if isinstance(one, dict) for name in one)}
     for name, fields in _BY_FIELDS:
         if fields <= names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -135,6 +136,8 @@ def look_alikes(passed: Iterable[Path], *, alone: bool) -> list[Found]:
     """
     found = []
     for path in passed:
+        if not os.path.isfile(path):
+            continue  # a pipe, or a link that leads nowhere: `doctor` says what it is
         client = client_that_keeps(path)
         if client is None and alone and (like := looks_like(counted_in([path], None))) is not None:
             client = like[0]
