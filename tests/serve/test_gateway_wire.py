@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import aiohttp
 import pytest
 
 from tests.agents.mcp_peer import PNG
 from tests.engine.loopback import Turn
 
-from .test_gateway import UPSTREAM, gateway, posted
+from .test_gateway import TOKEN, UPSTREAM, gateway, posted
 
 _SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 _URL = f"data:image/png;base64,{PNG}"
@@ -175,3 +176,70 @@ async def test_pictures_and_results_in_another_order_arrive_in_every_api(
     results = answered(upstream_api, heard.body)
     assert {name: f"from {name}" in text for name, text in results.items()} == {"one": True, "two": True}
     assert json.dumps(heard.body).count(PNG) == json.dumps(body).count(PNG)
+
+
+FOUND = {
+    "type": "search_result",
+    "source": "https://example.org/bread",
+    "title": "Bread",
+    "content": [{"type": "text", "text": "Of flour."}],
+}
+IN_BLOCKS = {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "With yeast."}]}}
+SHOWN = {"type": "base64", "media_type": "image/png", "data": PNG}
+PICTURE = {"type": "document", "source": {"type": "content", "content": [{"type": "image", "source": SHOWN}]}}
+
+
+@pytest.mark.parametrize("upstream_api", sorted(UPSTREAM))
+async def test_documents_that_only_anthropic_has_are_told_as_text(
+    upstream_api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were left out without a word."""
+    asked = [{"role": "user", "content": [FOUND, IN_BLOCKS, {"type": "text", "text": "How?"}]}]
+    body = {"model": "m", "max_tokens": 9, "messages": asked}
+    async with gateway(monkeypatch, upstream_api, Turn("Fine.")) as (served, upstream):
+        assert await posted(served, body) == 200
+    sent = json.dumps(upstream.requests[0].body)
+    assert all(words in sent for words in ("https://example.org/bread", "Bread", "Of flour.", "With yeast.", "How?"))
+    assert ('"search_result"' in sent) == (upstream_api == "anthropic_messages")
+
+
+@pytest.mark.parametrize(
+    "path, message",
+    [
+        ("/v1/messages", {"role": "user", "content": [PICTURE]}),
+        ("/v1/messages", {"role": "user", "content": [{"type": "container_upload", "file_id": "file_1"}]}),
+        ("/v1/responses", {"role": "user", "content": [{"type": "input_hologram", "hologram": "x"}]}),
+        ("/v1/chat/completions", {"role": "user", "content": [{"type": "hologram", "hologram": "x"}]}),
+    ],
+)
+async def test_what_a_model_cannot_be_told_is_refused(
+    path: str, message: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"model": "m", "max_tokens": 9, "messages": [message], "input": [message]}
+    body.pop("input" if path != "/v1/responses" else "messages")
+    async with gateway(monkeypatch, "gemini_generate", Turn("Fine.")) as (served, upstream):
+        assert await posted(served, body, path) == 400
+    assert upstream.requests == []
+
+
+@pytest.mark.parametrize(
+    "said, heard",
+    [
+        (r"cut \ud83d", "cut \ufffd"),
+        (r"\ude00 cut", "\ufffd cut"),
+        (r"\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        (r"\ud83d \\ud83d \"\\\ud83d\"", '\ufffd \\ud83d "\\\ufffd"'),
+    ],
+)
+async def test_half_a_character_does_not_spoil_a_conversation(
+    said: str, heard: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs in JavaScript cut texts by halves of characters, and write the half as an escape."""
+    data = b'{"model": "m", "messages": [{"role": "user", "content": "%s"}]}' % said.encode()
+    async with (
+        gateway(monkeypatch, "openai_chat", Turn("Fine.")) as (served, upstream),
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+        web.post(f"{served.url}/v1/chat/completions", data=data) as response,
+    ):
+        assert response.status == 200
+    assert upstream.requests[0].body["messages"][0]["content"] == heard

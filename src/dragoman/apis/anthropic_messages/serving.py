@@ -64,7 +64,7 @@ class MessagesServer(ServerSide):
     """`POST /v1/messages`, `/v1/messages/count_tokens` and `GET /v1/models`."""
 
     name: ClassVar[str] = NAME
-    references: ClassVar[tuple[str, ...]] = ("container",)
+    references: ClassVar[tuple[str, ...]] = ("container", "container_upload")
     thought_signature: ClassVar[str | None] = "dragoman"
 
     def asked(self, method: str, path: str) -> Asked | None:

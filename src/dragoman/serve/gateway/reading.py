@@ -7,6 +7,7 @@ follows can tell by identity what is new.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -24,6 +25,15 @@ _TOOLSETS: Final = 64
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _NO_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+_ESCAPES: Final = re.compile(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u([dD][89a-fA-F]..)|.)", re.DOTALL)
+"""Escapes in JSON, pairs of surrogates among them; the group is half of one."""
+
+
+def _whole_character(escape: re.Match[bytes]) -> bytes:
+    """U+FFFD for half a character: clients in JavaScript cut texts within one, and then send it with every request."""
+    return escape[0] if escape[1] is None else rb"\ufffd"
 
 
 class _Messages:
@@ -73,7 +83,13 @@ class Reading:
         `model` is the one that the path named, for APIs that name it there.
         """
         try:
-            return self._read(codec, data, model)
+            try:
+                return self._read(codec, data, model)
+            except msgspec.DecodeError:
+                whole = _ESCAPES.sub(_whole_character, data)
+                if whole == data:
+                    raise
+                return self._read(codec, whole, model)
         except _NO_JSON as error:
             raise EngineError(f"the request is no JSON: {error}", status=400) from error
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -69,14 +69,19 @@ class _Open:
 class Walk:
     """Puts a client's conversation into the model's words, item by item. It can be copied and continued (`fork`)."""
 
-    def __init__(self, words: Words, conversations: Conversations, dialects: tuple[str | None, str | None]) -> None:
-        self._words, self._conversations = words.fork(), conversations
+    def __init__(
+        self, words: Words, conversations: Conversations, dialects: tuple[str | None, str | None], api: str
+    ) -> None:
+        """`dialects` are the vocabularies of the client and of the model, `api` is that of the model."""
+        self._words, self._conversations, self._api = words.fork(), conversations, api
         self._client = dialects[0]
         self._items: list[ConversationItem] = []
         self._open: _Open | None = None
         self._seen: set[str] = set()
         self._referred: frozenset[str] = frozenset()
         """What was said only by reference, possibly to something that the client's provider keeps."""
+        self._unsaid: str | None = None
+        """What a user said in a form that only the client's API has."""
         self._heads: dict[int, tuple[ConversationItem, ConversationItem]] = {}
         """The id of the first item → that item, which keeps the id its own, and what the model is told instead. Copies
         share it: what is the same object in the next request is not written again (`Api.encode_to_send`)."""
@@ -115,6 +120,9 @@ class Walk:
                 if one in self._referred or request.provider_options.get(one) is not None:
                     message = f"{one} stands for content that {model} cannot read: send the content itself"
                     raise EngineError(message, status=400)
+        if self._unsaid is not None:
+            message = f"a user's {self._unsaid} cannot be sent to {model}: send its text"
+            raise EngineError(message, status=400)
         calls: tuple[NativeCall, ...] = ()
         if self._open is not None:
             calls = self._words.next(self._open.groups, self._open.results)
@@ -160,7 +168,7 @@ class Walk:
                 result = self._words.searched(part.result)
                 results.append(part if result is part.result else ResultPart(result))
             else:
-                others.append(part)
+                others.append(self._told(part))
         if results:
             assert isinstance(item, Message)
             self._close()
@@ -174,6 +182,16 @@ class Walk:
             assert isinstance(item, Message)
             role = "user" if item.role == "tool" else item.role
             self._add(Message(role, tuple(others), item.provenance, item.metadata))
+
+    def _told(self, part: AnyPart) -> AnyPart:
+        """What a user said, as text where it is in a form that the model's API does not have."""
+        if not isinstance(part, OpaquePart) or part.api == self._api:
+            return part
+        text = "\n".join(_texts(part.item))
+        if text and not _shows(part.item):
+            return TextPart(text)
+        self._unsaid = self._unsaid or _kind(part.item)
+        return part
 
     def _is_open(self, result: NativeResult) -> bool:
         return self._open is not None and base_of(result.call_id) == self._open.kept.base
@@ -244,6 +262,36 @@ def _reference(part: AnyPart) -> str | None:
         case OpaquePart(item={"type": str(kind)}):
             return kind
     return None
+
+
+_TEXTS: Final = ("title", "source", "context", "text")
+"""Where the words are in documents that are given as blocks and in results of a search (Anthropic's API)."""
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The words in an item, in the order in which they stand in it."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if isinstance(inner, str):
+                yield from [inner] if name in _TEXTS and inner else ()
+            else:
+                yield from _texts(inner)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+
+
+def _shows(value: Any) -> bool:
+    """Whether there is anything in an item that is no text."""
+    if isinstance(value, dict):
+        return "image" in str(value.get("type")) or any(map(_shows, value.values()))
+    return isinstance(value, list) and any(map(_shows, value))
+
+
+def _kind(item: dict[str, Any]) -> str:
+    content = item.get("content")
+    inner = content[0] if "type" not in item and isinstance(content, list) and content else item
+    return str(inner.get("type", "content")) if isinstance(inner, dict) else "content"
 
 
 def _is_reminder(part: AnyPart) -> bool:

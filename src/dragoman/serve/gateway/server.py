@@ -337,7 +337,7 @@ class Gateway:
         """What a model is asked, the name of the conversation, and the vocabulary of the client."""
         key, words, dialects = self._words(read, engine, model, request.headers.get("User-Agent"))
         name, walk = self._memory.walked(
-            key, read.conversation, size, lambda: Walk(words, self._conversations, dialects)
+            key, read.conversation, size, lambda: Walk(words, self._conversations, dialects, engine.name)
         )
         references = self._servers[api].references
         prepared = walk.prepared(read, model, same_api=engine.name == api, references=references)
