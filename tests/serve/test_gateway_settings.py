@@ -254,3 +254,21 @@ async def test_the_events_of_a_streamed_response_are_numbered_in_their_order(
         lines = (await response.text()).splitlines()
     numbers = [json.loads(line[6:])["sequence_number"] for line in lines if line.startswith("data: {")]
     assert numbers == [*range(len(numbers))]
+
+
+@pytest.mark.parametrize("client", sorted(PATHS))
+async def test_a_client_is_told_when_waiting_does_not_help(client: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """anthropic 2.8.0 and openai 3.49.0 ask again after 429, unless this header says that they need not."""
+    used_up = {"message": "You exceeded your current quota", "code": "insufficient_quota"}
+    spent = Raw(429, json.dumps({"error": used_up}).encode())
+    busy = Raw(429, b'{"error": {"message": "slow down"}}', headers={"retry-after": "30.2"})
+    async with (
+        gateway(monkeypatch, "openai_chat", spent, busy) as (served, _),
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+    ):
+        told = []
+        for _ in range(2):
+            async with web.post(served.url + PATHS[client], json=SAYING[client]) as response:
+                headers = response.headers
+                told.append((response.status, headers.get("x-should-retry"), headers.get("retry-after")))
+    assert told == [(429, "false", None), (429, None, "31")]

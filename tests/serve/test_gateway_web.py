@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from dragoman.serve.gateway import Exchanged, Gateway, OwnWeb
 from dragoman.tools import Web
 from tests.engine.loopback import Turn, loopback
 
-from .test_gateway import TOKEN, gateway
+from .test_gateway import TOKEN, gateway, posted
 
 SEARCH = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
 READ = {
@@ -110,3 +111,52 @@ async def test_nothing_is_searched_here_unless_it_was_asked_for(monkeypatch: pyt
         await answer(served, SEARCH, messages=ASKED)
     assert "tools" not in upstream.requests[0].body
     assert shown[0].left_out == ("web_search",)
+
+
+OFFERED: dict[str, tuple[str, dict[str, Any], list[dict[str, Any]]]] = {
+    # What a client offers of its own provider's tools, by the API of both.
+    "anthropic_messages": (
+        "/v1/messages",
+        {"max_tokens": 9, "messages": ASKED},
+        [
+            {"type": "web_search_20250305", "name": "web_search", "max_uses": 3, "allowed_domains": ["example.org"]},
+            {"type": "bash_20250124", "name": "bash"},
+        ],
+    ),
+    "openai_responses": (
+        "/v1/responses",
+        {"input": "How?"},
+        [
+            {"type": "web_search", "filters": {"allowed_domains": ["example.org"]}},
+            {"type": "code_interpreter", "container": {"type": "auto"}},
+        ],
+    ),
+    "gemini_generate": (
+        "/v1beta/models/m:generateContent",
+        {"contents": [{"role": "user", "parts": [{"text": "How?"}]}]},
+        [{"googleSearch": {"excludeDomains": ["example.org"]}}, {"codeExecution": {}}],
+    ),
+}
+
+
+@pytest.mark.parametrize("api", sorted(OFFERED))
+async def test_tools_of_the_models_own_provider_are_offered_as_the_client_set_them(
+    api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, asked, tools = OFFERED[api]
+    async with gateway(monkeypatch, api, Turn("With flour.")) as (served, upstream):
+        assert await posted(served, {"model": "m", **asked, "tools": tools}, path) == 200
+    assert upstream.requests[0].body["tools"] == tools
+
+
+@pytest.mark.parametrize(
+    "upstream, kind", [("gemini_generate", "googleSearch"), ("anthropic_messages", "web_search_20260318")]
+)
+async def test_a_search_that_opens_pages_too_becomes_a_search(
+    upstream: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which of the two it became was left to chance."""
+    asked = {"model": "m", "input": "How?", "tools": [{"type": "web_search"}]}
+    async with gateway(monkeypatch, upstream, Turn("With flour.")) as (served, model):
+        assert await posted(served, asked, "/v1/responses") == 200
+    assert kind in json.dumps(model.requests[0].body["tools"])

@@ -19,6 +19,8 @@ class OpenAiServer(ServerSide):
     def error(self, error: EngineError) -> tuple[int, dict[str, Any]]:
         status = STATUSES.get(status_of(error), status_of(error))
         code = "context_length_exceeded" if is_too_long(error) else _CODES.get(status)
+        if status == 429 and not error.retryable:
+            code = "insufficient_quota"
         kind = "server_error" if status >= 500 else "invalid_request_error"
         return status, {"error": {"message": error.message, "type": kind, "param": None, "code": code}}
 

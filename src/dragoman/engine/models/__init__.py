@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         real_name as real_name,
         split_model as split_model,
     )
-    from .who_runs import native_tool as native_tool, vendor_of as vendor_of
+    from .who_runs import is_offered as is_offered, native_tool as native_tool, vendor_of as vendor_of
 else:
     __all__, __getattr__ = door(
         __name__,
@@ -49,6 +49,6 @@ else:
                 "real_name",
                 "split_model",
             ),
-            "who_runs": ("native_tool", "vendor_of"),
+            "who_runs": ("is_offered", "native_tool", "vendor_of"),
         },
     )

@@ -36,14 +36,18 @@ def native_tool(operation: type[Operation], api: str, provider: str, model: str)
     rows = [
         row
         for row in dialect.provider_tools
-        if row.vendor == vendor
+        if is_offered(row, api, provider, model)
         and row.executed_by is ExecutedBy.PROVIDER
         and operation in row.operations
-        and (not row.apis or api in row.apis)
-        and row.offered_to(plain_name(model))
         and row.superseded_by is None
     ]
     return max(rows, key=lambda row: row.version or "", default=None)
+
+
+def is_offered(row: ProviderRow, api: str, provider: str, model: str) -> bool:
+    """Whether a provider defines this tool for a model of its own, in this API."""
+    ours = row.vendor == vendor_of(provider) and (not row.apis or api in row.apis)
+    return ours and row.offered_to(plain_name(model))
 
 
 def resolved(

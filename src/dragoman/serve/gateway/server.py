@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -28,7 +29,7 @@ from dragoman.config import current
 from dragoman.context_windows import answer_of, window_of
 from dragoman.dialects import Dialect, provider_tool
 from dragoman.engine import Retry
-from dragoman.engine.models import dialect_of, engine_for, family_of, native_tool
+from dragoman.engine.models import dialect_of, engine_for, family_of, is_offered, native_tool
 from dragoman.errors import DragomanError, EngineError, Unsupported
 from dragoman.model import (
     AnyChunk,
@@ -631,16 +632,25 @@ def _step(calls: tuple[NativeCall, ...]) -> Reply:
 
 
 def _hosted(offered: Sequence[Definition], engine: Engine, model: str) -> dict[str, ProviderDefinition]:
-    """The tools of the model's own provider that search the web or read pages, by the ids of the client's tools."""
-    theirs = [row for one in offered if isinstance(one, ProviderDefinition) and (row := provider_tool(one.id))]
+    """The tools of the model's own provider, by the ids of the client's tools.
+
+    Those that the client offers of this very provider are its own, with their settings; for another provider's that
+    search the web or read pages there may be one that does the same.
+    """
+    theirs = [(one, row) for one in offered if isinstance(one, ProviderDefinition) and (row := provider_tool(one.id))]
     if len(theirs) < len(offered) and not engine.features(model).mixed_tools:
         return {}
+    provider = getattr(engine, "provider", "")
     found: dict[str, ProviderDefinition] = {}
-    for row in theirs:
-        for operation in row.operations & {op.SearchWeb, op.FetchPage}:
-            own = native_tool(operation, engine.name, getattr(engine, "provider", ""), model)
-            if own is not None:
-                found[row.id] = own.define()
+    for definition, row in theirs:
+        if is_offered(row, engine.name, provider, model):
+            found[row.id] = definition
+            continue
+        # A search that opens pages too (OpenAI's) is a search first.
+        wanted = (operation for operation in (op.SearchWeb, op.FetchPage) if operation in row.operations)
+        own = next((own for one in wanted if (own := native_tool(one, engine.name, provider, model))), None)
+        if own is not None:
+            found[row.id] = own.define()
     return found
 
 
@@ -703,7 +713,10 @@ def _error_response(server: ServerSide, error: EngineError) -> web.Response:
     from aiohttp import web
 
     status, body = server.error(error)
-    headers = {} if error.retry_after is None else {"retry-after": f"{error.retry_after:.15g}"}
+    # The header has whole seconds; and the SDKs of Anthropic and OpenAI ask again by the status unless they are told.
+    headers = {} if error.retry_after is None else {"retry-after": str(math.ceil(error.retry_after))}
+    if status == 429 and not error.retryable:
+        headers["x-should-retry"] = "false"
     return web.json_response(body, status=status, headers=headers, dumps=_dumps)
 
 
