@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, assert_type
 
-from dragoman import Orchestrator
+from dragoman import Image, Orchestrator
 from dragoman.engine import FinalOutput, PartialOutput
 
 
@@ -20,8 +20,10 @@ async def the_type_of_the_answer_is_known() -> None:
     assert_type((await orders.run("Order some tea.")).output, list[Order] | None)
     running = Orchestrator("openai:gpt-5.2", output=Order).start("Order some tea.")
     async for item in running:
-        if isinstance(item, PartialOutput | FinalOutput):
+        if isinstance(item, PartialOutput):
             assert_type(item.value, Any)
+        elif isinstance(item, FinalOutput):
+            assert_type(item.value, Order)
     result = await running.result()
     assert_type(result.output, Order | None)
     print(result.output.count)  # type: ignore[union-attr]  # a run may fail
@@ -43,6 +45,12 @@ async def the_type_of_one_run_comes_before_that_of_the_orchestrator() -> None:
     assert_type(orders.run_sync("How many?", output=list[str]).output, list[str] | None)
     assert_type((await orders.start("How many?", output=int).result()).output, int | None)
     assert_type((await orders.run("Order some tea.")).output, Order | None)
+    async for item in orders.stream("How many?", output=int):
+        if isinstance(item, FinalOutput):
+            assert_type(item.value, int)
+    async for own in orders.stream("Order some tea."):
+        if isinstance(own, FinalOutput):
+            assert_type(own.value, Order)
 
 
 def what_a_run_takes_is_known(model: Orchestrator) -> None:
@@ -50,6 +58,8 @@ def what_a_run_takes_is_known(model: Orchestrator) -> None:
     Orchestrator("openai:gpt-5.2", temprature=0.5)  # type: ignore[call-arg]
     Orchestrator("openai:gpt-5.2", max_output_tokens="many")  # type: ignore[arg-type]
     model.run_sync("Hello?", history=(), run_id="r", stream=True)
+    model.run_sync(["What is this?", Image("picture.png")])
+    model.run_sync(3)  # type: ignore[call-overload]
     model.run_sync("Hello?", runid="r")  # type: ignore[call-overload]
     model.prepare("Hello?", history="before")  # type: ignore[arg-type]
     model.resume([], prompt="Go on", streams=True)  # type: ignore[call-arg]

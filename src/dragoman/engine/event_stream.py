@@ -15,9 +15,9 @@ from dragoman.model import AnyChunk, ExecutedBy, Result, conversation as conv, e
 from .executor import Hooks, masked
 from .loop import is_by_client
 from .offer import Offer
-from .typed_output import FinalOutput, PartialOutput
+from .typed_output import FinalOutput, OutputT, PartialOutput
 
-Item = AnyChunk | ev.AnyEvent | PartialOutput | FinalOutput[Any]
+Item = AnyChunk | ev.AnyEvent | PartialOutput | FinalOutput[OutputT]
 Listener = Callable[[ev.AnyEvent], None]
 
 _OF_TOOLS = {
@@ -37,7 +37,7 @@ class EventStream:
         self.step = 0
         self._run = run
         self._listeners = [one for one in listeners if one is not None]
-        self._items: deque[Item] | None = None
+        self._items: deque[Item[Any]] | None = None
         self._wake: asyncio.Event | None = None
 
     @property
@@ -118,15 +118,15 @@ class EventStream:
 
     # ── as an iteration ────────────────────────────────────────────────────
 
-    def show(self, item: Item) -> None:
+    def show(self, item: Item[Any]) -> None:
         """Hands an event or a chunk to the iteration, where there is one."""
         if self._items is not None and self._wake is not None:
             self._items.append(item)
             self._wake.set()
 
-    async def during(self, work: Coroutine[Any, Any, Any]) -> AsyncGenerator[Item, None]:
+    async def during(self, work: Coroutine[Any, Any, Any]) -> AsyncGenerator[Item[Any], None]:
         """Events and chunks while `work` is done; its error is raised, and leaving the iteration cancels it."""
-        items, wake = self._items, self._wake = deque[Item](), asyncio.Event()
+        items, wake = self._items, self._wake = deque[Item[Any]](), asyncio.Event()
         task = asyncio.ensure_future(work)
         task.add_done_callback(lambda _: wake.set())
         try:

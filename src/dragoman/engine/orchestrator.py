@@ -20,10 +20,8 @@ from dragoman.dialects import DIALECTS, Dialect
 from dragoman.errors import ConfigError, DefinitionError, ToolError, Unsupported, nearest
 from dragoman.model import (
     AnyEvent,
-    Conversation,
     Failure,
     Limits,
-    Message,
     Request,
     Thinking,
     ToolChoice,
@@ -49,8 +47,8 @@ from .models.who_runs import merged_by_id, resolved
 from .named_tools import tools_named
 from .offer import Note
 from .options import notes_on_options, notes_on_tools, offered_by, options_of
-from .policy import ToolPolicy
-from .run_options import RUN_OPTIONS, Prompt, RunOptions
+from .policy import ToolPolicy, wrong_types
+from .run_options import RUN_OPTIONS, Prompt, RunOptions, as_conversation, as_history
 from .run_result import RunResult
 from .running import Pause, Proceed, Running
 from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, Output, OutputT
@@ -160,6 +158,8 @@ class Orchestrator(Generic[OutputT]):
         """What commands run in, when no `context` is given; `None`: in no sandbox."""
         self.web: Callable[[], Web] = Web if given is None else functools.partial(web_for, given)
         """Makes what pages are fetched and searched with, when no `context` is given."""
+        if not isinstance(system, str | None):
+            raise ConfigError(f"system must be text, not {type(system).__name__}")
         self.toolset = tools if isinstance(tools, Toolset) else Toolset(tools)
         self.policy = ToolPolicy() if policy is None else policy
         self.hooks, self.approver, self.pause = hooks, approver, pause
@@ -244,7 +244,7 @@ class Orchestrator(Generic[OutputT]):
         if output is not None:
             setup = copy.copy(self)
             setup._ask_for(output)
-        conversation = (*options.get("history", ()), *_as_conversation(prompt))
+        conversation = (*as_history(options.get("history", ())), *as_conversation(prompt))
         if self.system is not None and not any(item.role == "system" for item in conversation):
             conversation = (system_message(self.system), *conversation)
         if not conversation:
@@ -366,9 +366,21 @@ class Orchestrator(Generic[OutputT]):
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(whole())
 
+    @overload
+    def stream(
+        self,
+        prompt: Prompt = (),
+        *,
+        output: type[AnswerT] | UnionType | Mapping[str, Any],
+        **options: Unpack[RunOptions],
+    ) -> AsyncIterator[Item[AnswerT]]: ...
+
+    @overload
+    def stream(self, prompt: Prompt = (), **options: Unpack[RunOptions]) -> AsyncIterator[Item[OutputT]]: ...
+
     async def stream(
         self, prompt: Prompt = (), *, output: Any = None, **options: Unpack[RunOptions]
-    ) -> AsyncIterator[Item]:
+    ) -> AsyncIterator[Item[Any]]:
         """Chunks as they come and events as they happen; leaving the iteration cancels the run."""
         options["stream"] = True
         async with aclosing(self.start(prompt, output=output, **options).__aiter__()) as items:
@@ -390,7 +402,7 @@ class Orchestrator(Generic[OutputT]):
         options["history"] = history
         running = self.start(prompt, **options)
         running.goes_on(history, recorded)
-        if not _as_conversation(prompt):
+        if not as_conversation(prompt):
             running.counts_from(recorded)
         return running
 
@@ -509,23 +521,15 @@ def _in_a_loop() -> bool:
     return True
 
 
-def _as_conversation(prompt: Prompt) -> Conversation:
-    if isinstance(prompt, str):
-        return (user_message(prompt),) if prompt else ()
-    return (prompt,) if isinstance(prompt, Message) else tuple(prompt)
-
-
-def _request_settings(response_schema: Mapping[str, Any] | None, **settings: Any) -> dict[str, Any]:
-    """Those fields of a request that were given."""
-    if response_schema is not None and not isinstance(response_schema, Mapping):
-        raise ConfigError(
-            f"response_schema takes a JSON Schema, not {response_schema!r}; for a Python type use output="
-        )
-    return {
-        name: value
-        for name, value in {**settings, "response_schema": response_schema}.items()
-        if value not in (None, ())
-    }
+def _request_settings(**settings: Any) -> dict[str, Any]:
+    """Those fields of a request that were given. Raises `ConfigError` for a value that is not of its type."""
+    given = {name: value for name, value in settings.items() if value not in (None, ())}
+    schema = given.get("response_schema", {})
+    if not isinstance(schema, Mapping):
+        raise ConfigError(f"response_schema takes a JSON Schema, not {schema!r}; for a Python type use output=")
+    if problems := wrong_types(Request, {name: given[name] for name in given.keys() - {"response_schema"}}):
+        raise ConfigError("; ".join(problems))
+    return given
 
 
 def _name_of(tool: Tool | ProviderTool) -> str:

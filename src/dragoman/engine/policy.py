@@ -32,18 +32,24 @@ def check_types(value: msgspec.Struct) -> None:
 
     msgspec checks what it reads from settings, not what a program passes to the class.
     """
+    given = {name: getattr(value, name) for name in value.__struct_fields__}
+    if problems := wrong_types(type(value), given):
+        raise TypeError(f"{type(value).__name__}: {'; '.join(problems)}")
+
+
+def wrong_types(cls: type[msgspec.Struct], given: Mapping[str, Any]) -> list[str]:
+    """Says of every value that it is not of the type its field declares."""
     problems = []
-    for field in _fields(type(value)):
-        given = getattr(value, field.name)
-        if given is field.default:
+    for field in _fields(cls):
+        value = given.get(field.name, field.default)
+        if value is field.default:
             continue
         try:
-            msgspec.convert(given, field.type)
+            msgspec.convert(value, field.type)
         except msgspec.ValidationError:
             declared = re.sub(r"(\w+\.)+(?=\w)|<class '|'>", "", str(field.type))
-            problems.append(f"{field.name} must be {declared}, not {reprlib.repr(given)}")
-    if problems:
-        raise TypeError(f"{type(value).__name__}: {'; '.join(problems)}")
+            problems.append(f"{field.name} must be {declared}, not {reprlib.repr(value)}")
+    return problems
 
 
 class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

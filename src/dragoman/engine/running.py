@@ -705,7 +705,7 @@ class Running(Generic[OutputT]):
         if self._events.has_listeners:
             self._events.given([item for item in self._given if id(item) not in self._known])
 
-    async def __aiter__(self) -> AsyncGenerator[Item, None]:
+    async def __aiter__(self) -> AsyncGenerator[Item[OutputT], None]:
         self._stream = self._settings["stream"] = True
         async with aclosing(self._events.during(self.result())) as items:
             async for item in items:

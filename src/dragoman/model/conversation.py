@@ -360,4 +360,11 @@ def tool_result(call: Message | NativeCall | str, *content: str | Media, is_erro
 def _part(content: str | Media | AnyPart) -> AnyPart:
     if isinstance(content, str):
         return TextPart(content)
-    return MediaPart(content) if isinstance(content, Media) else content
+    if isinstance(content, Media):
+        return MediaPart(content)
+    if not isinstance(content, AnyPart):
+        raise TypeError(
+            f"a message is made of texts, media and parts, not {type(content).__name__}: "
+            "for a file or bytes write Image(…), Document(…) or Audio(…)"
+        )
+    return content

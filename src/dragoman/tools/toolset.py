@@ -32,7 +32,10 @@ class Toolset:
         self._tools: dict[str, AnyTool] = {}
         self._listed: tuple[dict[str, AnyTool], tuple[AnyTool, ...]] = ({}, ())
         """A table and what is in it, in order: made again when the table was replaced."""
-        self.register(*tools)
+        given: Any = tools
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise DefinitionError("the toolset", [f"tools are given as a list, not as {type(given).__name__}"])
+        self.register(*given)
 
     @classmethod
     def from_object(cls, target: object) -> Toolset:
@@ -61,6 +64,10 @@ class Toolset:
         for each in tools:
             if isinstance(each, _TOOL):
                 made.append(each)
+                continue
+            given: Any = each
+            if isinstance(given, str):
+                problems.append(f"{given!r} is a name: give the tool itself, as TOOLS[{given!r}] for a ready-made one")
                 continue
             try:
                 made.append(Tool.from_function(each))
