@@ -97,7 +97,7 @@ def conversation_of(steps: list[tuple[str, int, bool, str]], model: str, kept: C
 
 def prepared(memory: Memory, model: str, items: list[ConversationItem], kept: Conversations) -> Prepared:
     names = ("claude_code", model)
-    _, walk = memory.walked(model.encode(), tuple(items), 1, lambda: Walk(WORDS[model], kept, names))
+    _, walk = memory.walked(model.encode(), tuple(items), 1, lambda: Walk(WORDS[model], kept, names, MODELS[model][1]))
     return walk.prepared(Request("claude", tuple(items), TOOLS), MODELS[model][0], same_api=False)
 
 
@@ -162,7 +162,10 @@ def test_a_turn_that_extends_a_conversation_translates_what_is_new_alone() -> No
     for length in range(len(items) - 20, len(items) + 1):
         taken.clear()
         memory.walked(
-            b"", tuple(items[:length]), 1, lambda: Counting(WORDS["gemini_cli"], kept, ("claude_code", "gemini_cli"))
+            b"",
+            tuple(items[:length]),
+            1,
+            lambda: Counting(WORDS["gemini_cli"], kept, ("claude_code", "gemini_cli"), MODELS["gemini_cli"][1]),
         )
         assert len(taken) == (length if length == len(items) - 20 else 1)
 
