@@ -57,7 +57,44 @@ MESSAGES = (
     'Traceback (most recent call last):\n  File "x.py", line 3, in <module>\nFileNotFoundError: a.py',
 )
 
+ANSWERS = (
+    *("yes", "no", "Error", "ENOENT", "Aborted", "Killed", "Forbidden", "Timeout", "Unknown", "HTTP 500", "Loading..."),
+    *("Searching…", "Permission denied", "Not found", "Invalid path", "rate limited", "Segmentation fault"),
+    *("Empty folder", "Zugriff verweigert", "Accès refusé", "Acceso denegado", "Доступ запрещён", "没有找到文件"),
+    *(
+        "アクセスが拒否されました",
+        "ไม่พบไฟล์",
+        "Dosya bulunamadı",
+        "Deleted src/a.py",
+    ),
+    *("错误：没有找到", "Nichts gefunden"),
+    "[truncated]",
+)
+"""Answers in few words, in any language, which say nothing else."""
+
 LISTINGS = (
+    "Le dossier est vide\nRien à faire",
+    "?? a.py\n?? src/",
+    "MM a.py\nAM src/",
+    "-> a.py\n-> src",
+    "> a.py\n> src",
+    "=== a.py ===\nx",
+    "a.py -> ../b.py",
+    "a.py*\nlib.so@",
+    "a.py - a file\nsrc - a folder",
+    "a.py      12 bytes\nsrc       13 bytes",
+    "d41d8cd98f00b204e9800998ecf8427e  a.py\nd41d8cd98f00b204e9800998ecf8427e  b.py",
+    "Mode                 LastWriteTime         Length Name\n-a----        1/1/2026  12:00 AM             12 a.py",
+    "'a.py'\n'src'",
+    "a.py; b.py; c.py",
+    '[{"name":"a.py"}]',
+    '[project]\nname = "x"',
+    "PATH=/usr/bin\nHOME=/root",
+    "Showing 2 of 9\na.py\nsrc",
+    "a.py\nsrc\n[truncated]",
+    "a.py\nsrc\nDone",
+    "WARN slow disk\na.py",
+    "./a.py\n./b.py\n\nreal 0.01s",
     "total 8\n-rw-r--r-- 1 root root  12 Jan  1 00:00 a.py\ndrwxr-xr-x 2 root root 4096 Jan  1 00:00 src",
     ".\n├── a.py\n└── src\n    └── b.py",
     "- a.py\n- src/",
@@ -218,6 +255,38 @@ def test_a_message_is_no_list_of_names(name: str, message: str) -> None:
     for call in calls_of(name):
         for outcome in DIALECTS[name].read_result(call, NativeResult("1", message)).outcomes:
             assert not isinstance(outcome, out.DirectoryOutcome | out.PathsOutcome | out.MatchesOutcome), call.native
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_an_answer_in_few_words_is_no_name_and_no_line_of_a_program(name: str) -> None:
+    wrong = [
+        (call.native, answer)
+        for call in calls_of(name)
+        for answer in ANSWERS
+        for outcome in DIALECTS[name].read_result(call, NativeResult("1", answer)).outcomes
+        if isinstance(outcome, out.DirectoryOutcome | out.PathsOutcome | out.MatchesOutcome)
+        or (isinstance(outcome, out.FileOutcome) and outcome.path.endswith(".py") and outcome.text)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        ("src", ["src"]),
+        ("a.py", ["a.py"]),
+        ("Makefile", ["Makefile"]),
+        ("My Report (2).txt", ["My Report (2).txt"]),
+        ("Desktop\nMusic", ["Desktop", "Music"]),
+        ("My Documents\nnotes.md\nsrc/", ["My Documents", "notes.md", "src"]),
+        ("文档\n图片", ["文档", "图片"]),
+    ],
+)
+def test_names_that_show_it_or_stand_beside_others_are_names(text: str, names: list[str]) -> None:
+    dialect = DIALECTS["pi"]
+    (outcome,) = dialect.read_result(dialect.read_call(NativeCall("1", "ls", {})), NativeResult("1", text)).outcomes
+    assert isinstance(outcome, out.DirectoryOutcome)
+    assert [one.path for one in outcome.entries] == names
 
 
 @pytest.mark.parametrize("name", FROZEN)

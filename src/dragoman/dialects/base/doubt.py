@@ -34,14 +34,17 @@ _CELL: Final = re.compile(r"<(?:markdown|code|raw)_cell\b")
 _TELLING: Final = re.compile(
     r"\b(?:not|no|cannot|could|can't|does|doesn't|exists?|found|failed|error|denied|was|were|is|are|please|successfully"
     r"|unable|invalid|went|nothing|timed|after|exited|killed|rejected|interrupted|cancell?ed|aborted|returned|truncated"
-    r"|wrote|written|saved|skipped|started|finished|completed|terminated|blocked|replaced|waiting)\b",
+    r"|wrote|written|saved|skipped|started|finished|completed|terminated|blocked|replaced|waiting|created|deleted"
+    r"|removed|updated|searching|showing|listing)\b",
     re.IGNORECASE,
 )
 _ENDING: Final = re.compile(r"\.\w{1,8}\Z")
 _NO_NAME: Final = re.compile(
     r"\s*"  # nothing
     r"|\[\]|\{.*\}|\{\".*|<.*>|[\[{\]}]|\".*"  # JSON, whole or cut off or in lines, a tag
-    r"|[\[(].*\s.*[\])]"  # a note in brackets; Next.js has [id] and (group)
+    r"|[\[(].*\s.*[\])]|\W*truncated\W*"  # a note in brackets; Next.js has [id] and (group)
+    r"|\[.*[{\"'].*"  # a list in JSON
+    r"|(?!.*\.\w{1,8}\Z).*\b\d+ of \d+\b.*"
     r"|(?:\.\.\.|…)(?:\s.*)?"  # the rest is left out
     r"|\d+ (?:\w+ )?(?:match|file|result|entr|item|hit|line|path)\w*(?::|,.*)?"
     r"|\S*:"  # a heading
@@ -61,17 +64,37 @@ _MARKED: Final = re.compile(
     r"|\w+://.*"
 )
 """Lines that have a name in them, and more than that."""
+_MORE_THAN_A_NAME: Final = re.compile(
+    r".*\S {2,}\S.*"  # columns
+    r"|(?:[-=]?>|→|»|›|\?\?|!!|[MADRCUT]{2}|=+) .*|.* (?:[-=]>|→) .*"  # arrows, `git status --short`, headings
+    r"|(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,64} .*|\d+ \.\.?(?:/.*)?"  # hashes and sizes
+    r"|.*\.\w{1,8} [-–—] (?!.*\.\w{1,8}\Z).*|.*\.\w{1,8}[,;] ?\S.*"  # a remark about it, several in a line
+    r"|'.*'|.*[*@]"  # quoted, and `ls -F`
+    r"|\w[\w.-]* = .*|[A-Z][A-Z0-9_]*=.*"  # settings
+    r"|(?:TRACE|DEBUG|INFO|NOTE|WARN|WARNING|ERROR|FATAL) .*"
+)
+"""The same, where nothing but these lines is there; a listing with a heading or marks may have such names."""
 _WORD_ALONE: Final = re.compile(
     r"(?:ok(?:ay)?|done|success(?:ful)?|none|null|nil|n/a|true|false|undefined|empty|queued|pending|cancell?ed|denied)[.!]?"
-    r"|no \w+[.!]?|\W+|\(.*\)|\d+",
+    r"|no \w+[.!]?|\W+|\(.*\)|\d+"
+    r"|yes|no|timeout|forbidden|unauthorized|unsupported|unknown|unavailable|loading|ignored|missing|busy|offline",
     re.IGNORECASE,
 )
 """What stands for a whole result and says that there are no names."""
+_DONE: Final = re.compile(r"(?:Done|OK|Success|Finished|Complete)[.!]?")
+_SHOWN: Final = re.compile(r"[./\\~@_\[].*|.*[/\\\d(].*|.*\.\w{1,8}", re.DOTALL)
+"""What shows by itself that it is a name: a folder in it or behind it, an ending, a mark or a number."""
+_TOKEN: Final = re.compile(r"[a-z][\w+-]*|\w+[-_+]\w*|\w*[a-z][A-Z]\w*", re.ASCII)
+_USUAL: Final = re.compile(
+    r"README|LICEN[CS]E|COPYING|CHANGELOG|NOTICE|AUTHORS|CONTRIBUTING|CODEOWNERS|VERSION|TODO|BUILD|WORKSPACE|\w+file"
+)
+"""Files without an ending that projects have."""
+_FULL_WIDTH: Final = re.compile(r"[。！？，：；]")
 
 
 def is_sentence(name: str) -> bool:
     """Whether a name reads like a message: words that tell something and do not end as a file does."""
-    if ": " in name:
+    if ": " in name or (_FULL_WIDTH.search(name) is not None and _ENDING.search(name) is None):
         return True
     words = name.split()
     if len(words) < 3:
@@ -83,22 +106,43 @@ def is_sentence(name: str) -> bool:
     return _TELLING.search(name) is not None and _ENDING.search(name) is None
 
 
-def _are_names(names: Sequence[str]) -> bool:
-    """Whether these may be names: none of them is more than a name, neither the first two nor the last is a message,
-    and they are no numbered lines."""
+def _are_names(names: Sequence[str], text: str) -> bool:
+    """Whether these are names, as far as they and the text of the result show it.
+
+    None of them is more than a name, neither the first two nor the last is a message, and they are no numbered lines.
+    Where the text has nothing else, a name alone must show that it is one, and of lines of several words so must half.
+    """
     for name in (*names[:2], names[-1]):
         if is_sentence(name) or _NO_NAME.fullmatch(name):
             return False
-    if any(_MARKED.fullmatch(name) for name in names):
+    if any(not name.strip() or _MARKED.fullmatch(name) for name in names):
         return False
-    if len(names) > 1 and "," in names[0] and len({name.count(",") for name in names}) == 1:
+    if is_numbered(names) or _are_mostly_numbered(names):
+        return False
+    if len(text.split("\n")) > len(names) or (len(names) == 1 and text.rstrip("/") != names[0].rstrip("/")):
+        return True  # a heading, or a mark that was taken away
+    if any(map(_MORE_THAN_A_NAME.fullmatch, names)):
+        return False
+    if len(names) == 1:
+        return _is_name_alone(names[0])
+    if "," in names[0] and len({name.count(",") for name in names}) == 1:
         return False  # a table
-    alone = names[0] if len(names) == 1 else ""
-    if _WORD_ALONE.fullmatch(alone) or ", " in alone:
+    of_words = [name for name in names if " " in name and _SHOWN.fullmatch(name) is None]
+    if 2 * len(of_words) > len(names) or any(len(name.split()) > 2 for name in of_words):
+        return False  # sentences, in whatever language
+    return _DONE.fullmatch(names[-1]) is None
+
+
+def _is_name_alone(name: str) -> bool:
+    """Whether the only line is a name: a word alone may be an answer as well ("Forbidden")."""
+    words = name.split()
+    if _WORD_ALONE.fullmatch(name) or ", " in name:
         return False
-    if len(alone.split()) > 2 and "/" not in alone and not _ENDING.search(alone) and "(" not in alone:
-        return False  # words in another language
-    return not is_numbered(names) and not _are_mostly_numbered(names)
+    if len(words) > 1 and (_TELLING.fullmatch(words[0]) or _SHOWN.fullmatch(name) is None):
+        return False  # "Deleted src/a.py"; words in another language
+    if _SHOWN.fullmatch(name):
+        return len(words) == 1 or "/" in name or "(" in name or _ENDING.search(name) is not None
+    return _TELLING.fullmatch(name) is None and (_TOKEN.fullmatch(name) or _USUAL.fullmatch(name)) is not None
 
 
 # ── lines ────────────────────────────────────────────────────────────────────
@@ -120,6 +164,42 @@ _MESSAGE: Final = re.compile(
     r"|tool_use_error)\b",
     re.IGNORECASE,
 )
+
+
+_PROSE: Final = re.compile(
+    r"(?:\.(?:txt|md|mdx|markdown|rst|adoc|log|out|csv|tsv)|(?:\A|[/\\])[^./\\]+)\Z", re.IGNORECASE
+)
+"""Files that may hold any words, and those whose names do not say what they hold."""
+_CODE: Final = re.compile(r"[=(){}\[\];<>|#@$\"'`*\\]|//|^\W")
+"""What a line of a program or of settings has, and a message seldom."""
+_OF_A_PROGRAM: Final = re.compile(
+    r"[\w./-]{1,40}: .*\b(?:No such file|not found|cannot|can't|denied|no matches|not permitted|Is a directory)\b.*"
+    r"|Traceback \(most recent call last\):"
+    r"|<[a-z ]+>"
+    r"|(?:Fehler|Erreur|Errore|Erro|Fel|Fout|Błąd|Hata|Ошибка|Помилка|错误|錯誤|エラー|오류)(?::| ?：).*"
+)
+"""What a program or a client says in place of a file, whatever file it is."""
+
+
+_KEYWORD: Final = re.compile(
+    r"(?:import|from|return|package|use|using|export|module|require|include|end|else|pass|raise|yield|del|goto|global"
+    r"|public|private|async|await|throw|namespace|open|extends|in|is|not|or|and)\b"
+)
+_VALUE: Final = re.compile(r"\W+|\d+|null|true|false")
+_WORD: Final = re.compile(r"[A-Z][a-z]+[.!…]{0,3}|E[A-Z]{4,}")
+
+
+def _is_message(outcome: out.FileOutcome, line: str, told: str) -> bool:
+    """Whether the only line of a result, which ends without a newline, is words and no line of such a file."""
+    if _OF_A_PROGRAM.fullmatch(line):
+        return True
+    if told.endswith("\n") or outcome.first_line > 1 or _PROSE.search(outcome.path) or _VALUE.fullmatch(line):
+        return False
+    if _WORD_ALONE.fullmatch(line) or _WORD.fullmatch(line):
+        return True
+    if _CODE.search(line) or _KEYWORD.match(line) or not line[:1].isalpha():
+        return False
+    return " " in line or not line.isascii()
 
 
 def is_numbered(lines: Sequence[str], first: int | None = None) -> bool:
@@ -181,8 +261,12 @@ def _is_no_file(outcome: out.FileOutcome, told: str) -> bool:
             return True
         if line.startswith(('{"', '[{"')) and line.endswith(("}", "]")) and _SOURCE.search(outcome.path):
             return True  # what another client says in JSON
+        if _is_message(outcome, line, told):
+            return True
         return len(line.split()) > 1 and (_names(outcome.path, line) or (_MESSAGE.match(line) is not None))
     lines = text.removesuffix("\n").split("\n")
+    if told.startswith(line) and _OF_A_PROGRAM.fullmatch(line) and _PROSE.search(outcome.path) is None:
+        return True
     if told.startswith(line) and _is_around(outcome.path, line, lines[-1]):
         return True
     if _are_mostly_numbered(lines) or _have_numbers(lines):
@@ -269,11 +353,11 @@ def doubted(outcome: out.Outcome, native: NativeResult, asked: Sequence[op.Opera
         case out.FileOutcome():
             believed = not _is_no_file(outcome, text_of(native.content))
         case out.DirectoryOutcome(entries=entries):
-            believed = not entries or _are_names([one.path for one in entries])
+            believed = not entries or _are_names([one.path for one in entries], text_of(native.content).strip())
         case out.PathsOutcome(paths=paths):
-            believed = not paths or (_are_names(paths) and _end_as(asked, paths))
+            believed = not paths or (_are_names(paths, text_of(native.content).strip()) and _end_as(asked, paths))
         case out.MatchesOutcome(matches=matches):
-            believed = not matches or _are_matches(matches)
+            believed = not matches or _are_matches(matches, text_of(native.content).strip())
         case _:
             return outcome
     return outcome if believed else out.TextOutcome(text_of(native.content))
@@ -291,11 +375,11 @@ def _end_as(asked: Sequence[op.Operation], paths: Sequence[str]) -> bool:
     return all(path.lower().endswith(endings) for path in (*paths[:2], paths[-1]))
 
 
-def _are_matches(matches: Sequence[out.Match]) -> bool:
+def _are_matches(matches: Sequence[out.Match], text: str) -> bool:
     first = matches[0]
     if first.line is None and first.count is None:
         if first.text is None:
-            return _are_names([match.path for match in matches])
+            return _are_names([match.path for match in matches], text)
         if first.text.startswith(" ") and not re.search(r"[./\\]", first.path):
             return False  # "Error: no such file"
         if is_numbered([f"{match.path}:" for match in matches]):
