@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from dragoman.config.files import make_private
 from dragoman.errors import ConfigError, StorageError
+from dragoman.logs import Index
+from dragoman.logs.full_text import FullText
 from dragoman.logs.stores import DatabaseStore, EventStore, FileStore, SqliteDatabase, database_of, store_for
 from tests.logs import store_laws
 from tests.logs.store_laws import Opened, read, said
@@ -50,6 +57,54 @@ def test_copies_of_a_database_are_its_records(tmp_path: Path) -> None:
     assert all(
         not stat.S_IMODE(path.stat().st_mode) & 0o077 for path in [*folder.glob("*/*"), *folder.rglob("*.json*")]
     )
+
+
+def open_and_close(path: Path) -> None:
+    """What any other process may do with a database while this one has it open."""
+    program = (
+        "import sqlite3, sys\n"
+        "database = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "database.execute('SELECT count(*) FROM sqlite_master').fetchone()\n"
+        "database.close()\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+
+
+def test_what_is_stored_while_another_process_comes_and_goes_is_not_lost(tmp_path: Path) -> None:
+    """Two connections of one process: the second must not end the locks that SQLite has for the first."""
+    store = store_for("sqlite:runs.db", folder=tmp_path)
+    record = store.open("r")
+    for number in range(3):
+        record(said(number))
+        open_and_close(tmp_path / "runs.db")
+    later = store_for("sqlite:runs.db", folder=tmp_path)
+    assert read(later) == [said(number) for number in range(3)]
+    record.close()
+
+
+@pytest.mark.parametrize("opened", [SqliteDatabase, Index, FullText])
+def test_a_second_connection_of_a_process_ends_no_lock_of_the_first(
+    opened: Callable[[Path], object], tmp_path: Path
+) -> None:
+    """SQLite of another process removes the write-ahead log of a database that it believes nobody has open."""
+    path = tmp_path / "some.db"
+    connections = [opened(path), opened(path)]
+    assert path.with_name("some.db-wal").exists()
+    open_and_close(path)
+    assert path.with_name("some.db-wal").exists()
+    assert len(connections) == 2
+
+
+def test_making_a_file_private_ends_no_lock_on_one_that_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "some.db"
+    make_private(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    program = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'ab'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    with path.open("ab") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        make_private(path)
+        done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
+        assert "BlockingIOError" in done.stderr
 
 
 def test_a_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:

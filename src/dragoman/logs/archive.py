@@ -25,7 +25,7 @@ from typing import Final
 import msgspec
 
 from dragoman import config
-from dragoman.config.files import OTHER_DATA_DIR
+from dragoman.config.files import OTHER_DATA_DIR, make_private
 from dragoman.errors import LogError, StorageError, writing
 
 _PIECE: Final = 1 << 18
@@ -110,7 +110,7 @@ class Archive:
             raise LogError("nothing was kept yet; `dragoman keep` does it")
         with writing(self.path, OTHER_DATA_DIR):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            make_private(self.path)
         try:
             self._database = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             self._database.execute("PRAGMA trusted_schema = OFF")

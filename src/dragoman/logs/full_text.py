@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from dragoman import config
+from dragoman.config.files import make_private
 from dragoman.errors import LogError
 from dragoman.model import events as ev
 
@@ -174,7 +175,7 @@ class FullText:
 def _opened(path: Path | None) -> sqlite3.Connection:
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        make_private(path)
     database = sqlite3.connect(":memory:" if path is None else path, isolation_level=None, check_same_thread=False)
     try:
         database.execute("PRAGMA trusted_schema = OFF")

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     )
     from .keys import store_key as store_key, stored_key as stored_key, stored_keys as stored_keys
     from .ordinary_file import read_ordinary_file as read_ordinary_file, read_with_place as read_with_place
-    from .private_file import private as private, replacing as replacing, write_private as write_private
+    from .private_file import (
+        make_private as make_private,
+        private as private,
+        replacing as replacing,
+        write_private as write_private,
+    )
     from .toml_text import TextPlace as TextPlace, read_toml as read_toml
     from .whole_file import written_whole as written_whole
     from .yaml_text import YamlProblems as YamlProblems, read_yaml as read_yaml
@@ -35,7 +40,7 @@ else:
             ),
             "keys": ("store_key", "stored_key", "stored_keys"),
             "ordinary_file": ("read_ordinary_file", "read_with_place"),
-            "private_file": ("private", "replacing", "write_private"),
+            "private_file": ("make_private", "private", "replacing", "write_private"),
             "toml_text": ("TextPlace", "read_toml"),
             "whole_file": ("written_whole",),
             "yaml_text": ("YamlProblems", "read_yaml"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,20 @@ from dragoman.errors import writing
 def private(path: str, flags: int) -> int:
     """Opens a file that, if it is new, only its owner can read: an `opener` for `open`."""
     return os.open(path, flags, 0o600)
+
+
+_MAKING = threading.Lock()
+
+
+def make_private(path: Path) -> None:
+    """Makes an empty file that only its owner can read, unless there is one.
+
+    One that is there is not opened. It may be a database that this process has open, and closing any other descriptor
+    of a file ends the locks that SQLite has on it (POSIX): then another process that closes the database removes its
+    write-ahead log, and what is stored from then on is lost without an error.
+    """
+    with _MAKING, suppress(FileExistsError):  # a second thread may use it only when the first has closed it
+        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def write_private(path: Path, content: bytes, *, advice: str = "") -> None:

@@ -21,7 +21,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 import msgspec
 
 from dragoman import config
-from dragoman.config.files import OTHER_CACHE_DIR
+from dragoman.config.files import OTHER_CACHE_DIR, make_private
 from dragoman.errors import StorageError, writing
 
 from .discover import Found, Walk
@@ -169,7 +169,7 @@ class Index:
         with writing(self.path.parent, OTHER_CACHE_DIR):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(OSError):
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            make_private(self.path)
 
     def _prepared(self, database: sqlite3.Connection) -> None:
         if _version_of(database) == _version():

@@ -10,7 +10,7 @@ from hashlib import blake2s
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from dragoman.config.files import private
+from dragoman.config.files import make_private
 from dragoman.errors import ConfigError, StorageError, writing
 
 from .file_store import locked
@@ -39,7 +39,7 @@ class SqliteDatabase:
         self._lock = threading.RLock()
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            open(self.path, "ab", opener=private).close()  # only its owner can read it, nor the files beside it
+            make_private(self.path)  # only its owner can read it, nor the files beside it
         with self._told():
             self._connection = sqlite3.connect(
                 self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
