@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.engine.loopback import Loopback, loopback
+from dragoman.logs.stores import store_for
+from dragoman.model import SessionStarted
+from tests.engine.loopback import Loopback, Turn, loopback
 
 from .conftest import Answer, User
 from .test_run import DONE, EDIT, READ, prepared, records, runs
@@ -211,3 +213,108 @@ def test_a_project_cannot_say_where_records_and_queue_are(user: User) -> None:
     answer = user.types("queue", "add", "x")
     assert "only your own settings may set it" in answer.err
     assert not Path("/tmp/elsewhere.db").exists()
+
+
+async def test_a_record_that_others_wrote_decides_nothing(user: User, tmp_path: Path) -> None:
+    """Whoever can add to the database can write the record of a run before a worker begins it."""
+    user.settings('tools = ["read"]\n[store]\nurl = "sqlite:runs.db"\n')
+    data, elsewhere, ran = Path(user.environ["DRAGOMAN_DATA_DIR"]), tmp_path / "elsewhere", tmp_path / "ran"
+    elsewhere.mkdir()
+    plugin = elsewhere / "words.py"
+    plugin.write_text(f"open({str(ran)!r}, 'w')\n")
+    store = store_for("sqlite:runs.db", folder=data)
+    for own in (False, True):  # a worker leads the run, or the user continues it
+        id = user.types("queue", "add", "look").out.strip() if not own else "f" * 32
+        started = SessionStarted(
+            id="e1",
+            session=id,
+            run=id,
+            cwd=str(elsewhere),
+            metadata={"model": "anthropic:theirs", "tools": ["Bash", "run_command"], "dialect": str(plugin)},
+        )
+        record = store.open(id)
+        record(started)
+        record.close()
+        async with loopback(DONE) as server:
+            if own:
+                answer = await types(user, server, "run", "--resume", id, "look")
+                assert (answer.code, "others may write to" in answer.err) == (2, True), answer.err
+                continue
+            await works(user, server, "--", "--model", "anthropic:ours")
+        assert user.types("queue", "show", id, "--json").json["state"] == "done"
+        (asked,) = server.requests
+        assert asked.body["model"] == "ours"
+        offered = {tool["name"] for tool in asked.body["tools"]}
+        assert "Bash" not in offered
+        assert str(elsewhere) not in json.dumps(asked.body)
+    store.close()
+    assert not ran.exists()
+
+
+async def test_who_answers_twice_or_too_late_is_told_and_nothing_runs_here(user: User) -> None:
+    prepared(user, None, {})
+    async with loopback(READ, EDIT, DONE) as server:
+        id = user.types("queue", "add", "buy milk").out.strip()
+        await works(user, server)
+        assert (await types(user, server, "approve", id)).code == 0
+        twice = await types(user, server, "refuse", id)
+        assert (twice.code, "it waits for a worker" in twice.err) == (2, True)
+        await works(user, server)
+        late = await types(user, server, "approve", id)
+        assert (late.code, "it is done" in late.err) == (2, True)
+        other = user.types("queue", "add", "no more").out.strip()
+        assert (await types(user, server, "approve", other)).code == 2
+        assert user.types("queue", "cancel", other).code == 0
+    assert len(server.requests) == 3
+    assert (user.here / "notes.txt").read_text() == "milk\nbread\n"
+
+
+PAY = {"command": "echo paid >> paid"}
+TWICE = Turn("I pay twice.", calls=(("c1", "Bash", PAY), ("c2", "Bash", PAY)))
+
+
+async def test_of_two_calls_that_are_the_same_one_can_be_allowed(user: User) -> None:
+    async with loopback(TWICE, DONE) as server:
+        assert (await runs(user, server, "--ask", "pay")).code == 8
+        assert (await runs(user, server, "--resume", "last", "--approve", "c1", "--refuse", "c2")).code == 0
+    assert (user.here / "paid").read_text() == "paid\n"
+
+
+async def test_calls_of_the_queue_that_are_the_same_have_one_answer(user: User) -> None:
+    prepared(user, None, {})
+    async with loopback(TWICE, DONE) as server:
+        id = user.types("queue", "add", "pay").out.strip()
+        await works(user, server)
+        one = await types(user, server, "approve", id, "c1")
+        assert (one.code, "c1 and c2 are the same call, and an answer is for all of them" in one.err) == (2, True)
+        (digest,) = {call["digest"] for call in user.types("queue", "show", id, "--json").json["calls"]}
+        assert (await types(user, server, "approve", id, digest[:8])).code == 0
+        await works(user, server)
+        assert user.types("queue", "show", id, "--json").json["state"] == "done"
+    assert (user.here / "paid").read_text() == "paid\npaid\n"
+
+
+async def test_an_answer_is_for_the_call_that_waited_and_not_for_the_same_one_later(user: User) -> None:
+    once = Turn("I pay.", calls=(("c1", "Bash", PAY),))
+    again = Turn("I pay again.", calls=(("c1", "Bash", PAY),))
+    prepared(user, None, {})
+    async with loopback(once, again, DONE) as server:
+        id = user.types("queue", "add", "pay").out.strip()
+        await works(user, server)
+        assert (await types(user, server, "approve", id)).code == 0
+        await works(user, server)
+        assert user.types("queue", "show", id, "--json").json["state"] == "waiting"
+    assert (user.here / "paid").read_text() == "paid\n"
+
+
+async def test_a_run_of_the_queue_that_somebody_continued_by_hand_ends_in_the_queue_too(user: User) -> None:
+    prepared(user, None, {})
+    async with loopback(READ, EDIT, DONE) as server:
+        id = user.types("queue", "add", "buy milk").out.strip()
+        await works(user, server)
+        assert (await types(user, server, "run", "--resume", id, "--approve", "all")).code == 0
+        answer = await types(user, server, "approve", id)
+        assert (answer.code, "No call of" in answer.err) == (0, True)
+        await works(user, server)
+        assert user.types("queue", "show", id, "--json").json["state"] == "done"
+    assert len(server.requests) == 3

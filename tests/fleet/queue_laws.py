@@ -118,16 +118,59 @@ def keeps_decisions_until_the_run_has_gone_on(opened: Opened) -> None:
     entry = held(queue, "dead")
     assert queue.end(entry, "waiting")
     yes, no = Decision("approve", "d1" * 16), Decision("refuse", "d2" * 16)
-    assert queue.decide(entry.id, (yes,), complete=False)
+    waiting = (yes.call, no.call)
+    first = queue.decide(entry.id, (yes,), waiting=waiting)
+    assert first is not None
+    assert (first.state, first.decisions) == ("waiting", (yes,))
     assert queue.take("w") is None
-    assert queue.decide(entry.id, (yes, no), complete=True)
+    both = queue.decide(entry.id, (no,), waiting=waiting)
+    assert both is not None
+    assert (both.state, both.decisions) == ("queued", (yes, no))
+    assert queue.decide(entry.id, (no,), waiting=waiting) is None  # it has been answered
     assert held(queue, "dead").decisions == (yes, no)
     queue.take_over(1000.0, 5)
     again = held(queue)
     assert again.decisions == (yes, no)
     assert queue.end(again, "waiting")
     assert queue.entry(entry.id).decisions == ()
-    assert not queue.decide("none", (yes,), complete=True)
+    assert queue.decide("none", (yes,), waiting=()) is None
+
+
+def loses_no_answer_of_many_who_answer_at_once(opened: Opened) -> None:
+    queue = opened()
+    queue.add("one")
+    entry = held(queue)
+    assert queue.end(entry, "waiting")
+    answers = [Decision("approve" if one % 2 else "refuse", f"{one:032x}") for one in range(8)]
+    waiting = [one.call for one in answers]
+    states: list[str] = []
+    begin = threading.Barrier(len(answers))
+
+    def answer(decision: Decision) -> None:
+        mine = opened()
+        begin.wait()
+        known = mine.decide(entry.id, (decision,), waiting=waiting)
+        assert known is not None
+        states.append(known.state)
+
+    threads = [threading.Thread(target=answer, args=(one,)) for one in answers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(states) == ["queued"] + ["waiting"] * 7
+    assert sorted(held(queue).decisions) == sorted(answers)
+
+
+def lets_a_later_answer_replace_an_earlier_one_while_others_are_awaited(opened: Opened) -> None:
+    queue = opened()
+    queue.add("one")
+    entry = held(queue)
+    assert queue.end(entry, "waiting")
+    waiting = ("a" * 32, "b" * 32)
+    for verdict in ("approve", "refuse"):
+        queue.decide(entry.id, (Decision(verdict, waiting[0]),), waiting=waiting)
+    assert queue.entry(entry.id).decisions == (Decision("refuse", waiting[0]),)
 
 
 def finds_an_entry_by_the_beginning_of_its_id(opened: Opened) -> None:
@@ -165,7 +208,7 @@ def gives_what_somebody_should_be_told_of_to_one_worker_until_it_is_told(opened:
         assert queue.end(taken_now[task], state, telling=-1.0)  # type: ignore[arg-type]
     assert queue.end(taken_now["silent"], "waiting")
     queue.mark_notified(taken_now["told"].id)
-    assert queue.decide(taken_now["answered"].id, (), complete=True)
+    assert queue.decide(taken_now["answered"].id, (), waiting=())
     other = opened()
     assert [entry.task for entry in other.to_tell(1000.0, -1.0)] == ["late"]  # what has ended is given up
     assert queue.to_tell(1000.0, 1000.0) == []
@@ -229,6 +272,8 @@ LAWS = [
     fails_what_its_workers_die_of,
     takes_a_cancelled_entry_from_its_worker,
     keeps_decisions_until_the_run_has_gone_on,
+    loses_no_answer_of_many_who_answer_at_once,
+    lets_a_later_answer_replace_an_earlier_one_while_others_are_awaited,
     finds_an_entry_by_the_beginning_of_its_id,
     adds_what_a_calendar_says_for_the_next_time_it_has,
     gives_what_somebody_should_be_told_of_to_one_worker_until_it_is_told,

@@ -39,14 +39,16 @@ def answers_of(session: Session, task: str, given: Given) -> Mapping[str, Answer
     answers: dict[str, Answer] = {}
 
     def give(call: WaitingCall, answer: Answer) -> None:
-        answers[call.digest] = answer
-        if [one.id for one in waiting].count(call.id) == 1:
+        is_only_id = [one.id for one in waiting].count(call.id) == 1
+        if is_only_id:
             # Found by its id, an answer that does not hold any more can say why.
             answers[call.id] = answer
+        if not is_only_id or [one.digest for one in waiting].count(call.digest) == 1:
+            answers[call.digest] = answer  # else it would be for the same call under another id, too
 
     for words, allowed, by in ((given.approve, True, "--approve"), (given.refuse, False, "--refuse")):
         for word in words:
-            for call in waiting if word == "all" else [_waiting_call(waiting, word, by, session.id)]:
+            for call in waiting if word == "all" else _waiting_calls(waiting, word, by, session.id):
                 if allowed and call.asks:
                     if word == "all":
                         continue  # a yes to everything is no answer to a question
@@ -73,7 +75,7 @@ def _given_answers(
         if not named and len(asking) == 1:
             call, words = asking[0], text
         else:
-            call = _waiting_call(asking, name.strip(), "--answer", run)
+            (call, *_) = _waiting_calls(asking, name.strip(), "--answer", run)
         row = next((row for known, row in found if known is call), None)
         if row is None:
             found.append((call, [words]))
@@ -82,14 +84,14 @@ def _given_answers(
     return found
 
 
-def _waiting_call(waiting: Sequence[WaitingCall], word: str, option: str, run: str) -> WaitingCall:
-    """The one call that waits under this id, or whose digest begins so."""
-    from .terminal.approver import SHORT_DIGEST
+def _waiting_calls(waiting: Sequence[WaitingCall], word: str, option: str, run: str) -> Sequence[WaitingCall]:
+    """The one call that waits under this id, or whose digest begins so: several where they are the same call."""
+    from .terminal.approver import SHORT_DIGEST, are_the_same
 
     digest = len(word) >= SHORT_DIGEST
     found = [call for call in waiting if call.id == word or (digest and call.digest.startswith(word))]
-    if len(found) == 1:
-        return found[0]
+    if len(found) == 1 or are_the_same(found, word):
+        return found
     if not found:
         listed = ", ".join(call.id for call in waiting) or "none"
         raise click.BadParameter(f'no call "{word}" waits; those that do: {listed}.', param_hint=option)

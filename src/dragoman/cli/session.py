@@ -138,6 +138,15 @@ class Session:
             self._known_store = store_of(self.configuration)
         return self._known_store
 
+    def _must_be_own_record(self, file: str) -> None:
+        """Raises where others can have written what is continued: a dialect file is run, and names of it are theirs."""
+        if self.configuration.settings.store.url is not None:
+            raise click.BadParameter(
+                f"this run began with the dialect file {file}, and others may write to {self.store.place}: "
+                "if the file is yours, name it again.",
+                param_hint="--dialect",
+            )
+
     def _continue(self, run: str, *, sending: bool = True) -> None:
         """Takes up the record of a run; it is held before it is read, so that nobody adds to it in between."""
         from dragoman.model import SessionStarted, Unreadable
@@ -171,8 +180,13 @@ class Session:
         self._started = next(one for one in self.events if isinstance(one, SessionStarted))
 
     def _kept(self, name: str) -> Any:
-        """What an earlier part of this conversation was led with."""
-        return None if self._started is None else self._started.metadata.get(name)
+        """What an earlier part of this conversation was led with.
+
+        A worker leads every part by its own rules: whoever can write to the database of a queue can write records.
+        """
+        if self._started is None or self._options.run_id is not None:
+            return None
+        return self._started.metadata.get(name)
 
     def _profile_states(self, key: str) -> bool:
         """Whether the profile named on the command line sets this: then it counts for a run that is resumed too."""
@@ -307,6 +321,8 @@ class Session:
             raise click.BadParameter(
                 f'there is no dialect "{chosen}".{nearest(chosen, DIALECTS)}', param_hint="--dialect"
             )
+        if self._options.dialect is None and chosen is not None and is_dialect_file(chosen):
+            self._must_be_own_record(chosen)
         if chosen is not None:
             return dialect_named(chosen, files=self._vouched_dialect)
         return models.configured_dialect(self.configuration, model) or dialect_named(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import click
 
 from dragoman.engine.history import conversation_of, open_calls_of_all
 
 from .records import find_run, queue_of, store_of
-from .terminal.approver import SHORT_DIGEST, WaitingCall, waiting_calls
+from .terminal.approver import SHORT_DIGEST, WaitingCall, are_the_same, waiting_calls
 from .terminal.console import Console, ExitCode
 
 if TYPE_CHECKING:
+    from dragoman.fleet import State
     from dragoman.model import AnyEvent
 
 Verdict: TypeAlias = Literal["approve", "refuse"]
@@ -52,10 +53,16 @@ def _decide_queued(console: Console, verdict: Verdict, run: str, calls: tuple[st
     store, queue = store_of(configuration), queue_of(configuration)
     try:
         id = find_run(store, run, "RUN")
-        entry = next((one for one in queue.entries(("waiting",)) if one.id == id), None)
+        entry = queue.find(id)
         if entry is None:
             return None
+        if entry.state != "waiting":
+            raise click.UsageError(f"{id[:8]} does not wait for an answer: {_STATES[entry.state].format(id[:8])}")
         waiting = waiting_in(list(store.read(id)))
+        if not waiting and not calls:  # it was continued by hand, with --resume
+            queue.decide(id, (), waiting=())
+            console.note(f"No call of {id[:8]} waits any more; the next worker continues it.")
+            return ExitCode.OK
         asking = [call for call in waiting if call.asks]
         chosen = _chosen(waiting, calls)
         if verdict == "approve" and any(call in asking for call in chosen):
@@ -63,11 +70,15 @@ def _decide_queued(console: Console, verdict: Verdict, run: str, calls: tuple[st
             raise click.UsageError(
                 f"{call.id} is a question of the model: answer it with dragoman run --resume {id[:8]} --answer"
             )
-        kept = {decision.call: decision for decision in entry.decisions}
-        kept.update({call.digest: Decision(verdict, call.digest) for call in chosen})
-        left = [call for call in waiting if call.digest not in kept]
-        if not queue.decide(id, tuple(kept.values()), complete=not left):
-            raise click.UsageError(f"{id[:8]} does not wait any more.")
+        decisions = [Decision(verdict, digest) for digest in dict.fromkeys(call.digest for call in chosen)]
+        after = queue.decide(id, decisions, waiting=[call.digest for call in waiting])
+        if after is None:
+            raise click.UsageError(f"{id[:8]} does not wait any more: somebody else has answered.")
+        for other in entry.decisions:
+            if other not in after.decisions:
+                console.note(f"  {other.call[:SHORT_DIGEST]}  the answer before this one was: {other.verdict}")
+        answered = {decision.call for decision in after.decisions}
+        left = [call for call in waiting if call.digest not in answered]
         for call in left:
             console.note(f"  {call.digest[:SHORT_DIGEST]}  {call.summary} still waits")
         console.note(f"{id[:8]} waits for more answers." if left else f"{id[:8]} continues with the next worker.")
@@ -77,8 +88,20 @@ def _decide_queued(console: Console, verdict: Verdict, run: str, calls: tuple[st
         queue.close()
 
 
+_STATES: Final[dict[State, str]] = {
+    "queued": "it waits for a worker, which continues it.",
+    "running": "a worker runs it now. If it waits, `dragoman queue show {}` says for what.",
+    "done": "it is done.",
+    "failed": "it has failed; `dragoman queue retry {}` continues it.",
+    "cancelled": "it was cancelled; `dragoman queue retry {}` continues it.",
+}
+
+
 def _chosen(waiting: Sequence[WaitingCall], words: Sequence[str]) -> list[WaitingCall]:
-    """The calls that are named by id or digest; all of them if none is named."""
+    """The calls that are named by id or digest; all of them if none is named.
+
+    An answer is kept by its digest, so it is for every call that is the same: naming one of those by its id is refused.
+    """
     if not words or "all" in words:
         if not waiting:
             raise click.UsageError("No call of this run waits.")
@@ -87,7 +110,15 @@ def _chosen(waiting: Sequence[WaitingCall], words: Sequence[str]) -> list[Waitin
     for word in words:
         long = len(word) >= SHORT_DIGEST
         found = [call for call in waiting if call.id == word or (long and call.digest.startswith(word))]
-        if len(found) != 1:
+        same = [call for call in waiting if found and call.digest == found[0].digest]
+        if len(found) == 1 < len(same):
+            ids = " and ".join(call.id for call in same)
+            raise click.BadParameter(
+                f"{ids} are the same call, and an answer is for all of them: name them by their digest, "
+                f"{found[0].digest[:SHORT_DIGEST]}.",
+                param_hint="CALL",
+            )
+        if len(found) != 1 and not are_the_same(found, word):
             listed = ", ".join(call.digest[:SHORT_DIGEST] if found else call.id for call in found or waiting) or "none"
             what = f'several calls wait as "{word}"' if found else f'no call "{word}" waits; those that do'
             raise click.BadParameter(f"{what}: {listed}.", param_hint="CALL")

@@ -8,7 +8,7 @@ to one worker at a time; what a worker says of an entry that was given to anothe
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
@@ -178,6 +178,11 @@ class Queue:
         there = f"the last ones are {', '.join(known)}" if known else "the queue is empty"
         raise ConfigError(f'no entry of the queue begins with "{wanted}"; {there}.{nearest(wanted, known)}')
 
+    def find(self, id: str) -> Entry | None:
+        """The entry with exactly this id, if there is one."""
+        found = self._entries(f"SELECT {_COLUMNS} FROM dragoman_queue WHERE id = ?", id)
+        return found[0] if found else None
+
     def cancel(self, id: str) -> bool:
         """Takes an entry out of the queue; the worker that runs it stops it. Whether there was anything to cancel."""
         return self._changed(id, "state = 'cancelled'", ("queued", "running", "waiting"))
@@ -190,11 +195,29 @@ class Queue:
             ("failed", "cancelled", "waiting", "queued"),
         )
 
-    def decide(self, id: str, decisions: Sequence[Decision], *, complete: bool) -> bool:
-        """Keeps what was decided about calls of an entry that waits; once that is `complete`, its run continues."""
-        state = "queued" if complete else "waiting"
-        kept = msgspec.json.encode(tuple(decisions)).decode()
-        return self._changed(id, f"state = '{state}', decisions = ?, start_at = {self._now}", ("waiting",), kept)
+    def decide(self, id: str, decisions: Sequence[Decision], *, waiting: Collection[str]) -> Entry | None:
+        """Adds answers to those that an entry has; once each call that is `waiting` has one, its run continues.
+
+        Calls are named by their digests; a later answer to one replaces an earlier one. Gives the entry as it is then,
+        `None` if it does not wait.
+        """
+        with self._database.transaction():
+            # The first change holds the row: of two people who answer at once, neither undoes what the other said.
+            rows = self._database.execute(
+                f"UPDATE dragoman_queue SET changed = {self._now} WHERE id = ? AND state = 'waiting' "
+                f"RETURNING {_COLUMNS}",
+                id,
+            )
+            if not rows:
+                return None
+            kept = {one.call: one for one in (*_entry(rows[0]).decisions, *decisions)}
+            self._changed(
+                id,
+                f"state = ?, decisions = ?, start_at = {self._now}",
+                ("waiting",),
+                *("queued" if kept.keys() >= set(waiting) else "waiting", _json(tuple(kept.values()))),
+            )
+            return self.entry(id)
 
     # ── for workers ────────────────────────────────────────────────────────
 
@@ -334,6 +357,10 @@ class Queue:
                 *(*values, id, *states),
             )
         )
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 _DAMAGED: Final = (msgspec.ValidationError, msgspec.DecodeError, ConfigError)

@@ -73,8 +73,9 @@ def command(
 
     def started(entry: Entry) -> tuple[list[str], dict[str, str]]:
         decided = [word for one in entry.decisions for word in (f"--{one.verdict}", one.call)]
-        words = [sys.executable, "-m", "dragoman", "run", *run_options, *asked, *decided, "--run-id", entry.id, "-"]
-        return words, environment
+        # The folder is the one that the worker starts it in, whatever a record or the settings say.
+        own = ["--workspace", ".", *asked, *decided, "--run-id", entry.id, "-"]
+        return [sys.executable, "-m", "dragoman", "run", *run_options, *own], environment
 
     notifier = notifier_of(configuration)
 
@@ -98,7 +99,7 @@ def command(
             worker = Worker(
                 queue,
                 store,
-                workspace or here(),
+                workspace or configuration.settings.workspace or here(),
                 started,
                 meaning,
                 concurrency=concurrency,

@@ -137,6 +137,11 @@ def waiting_calls(calls: Sequence[NativeCall], events: Sequence[AnyEvent]) -> li
     return found
 
 
+def are_the_same(found: Sequence[WaitingCall], digest: str) -> bool:
+    """Whether a digest names calls that are all the same; an id that several calls share names none of them."""
+    return len({call.digest for call in found}) == 1 and found[0].digest.startswith(digest)
+
+
 class Asker:
     """Asks on the terminal, one question at a time. An "always" holds for its scope, until this process ends."""
 
