@@ -43,7 +43,7 @@ from .layout import (
 from .rows import KEYS, TABLES, AgentRow
 from .tables import Built
 
-_LAYOUT: Final = 10
+_LAYOUT: Final = 11
 """Counts up when the tables or what is written to them change."""
 _BATCH: Final = 200
 _BATCH_BYTES: Final = 32 << 20

@@ -18,11 +18,11 @@ from dragoman.errors import LogError
 from dragoman.model import Source, ToolCalled
 from dragoman.registry import DIALECTS, FORMATS
 
+from .copies import copies_among
 from .discover import Found, read_log
 from .known_fields import Counted, form_of, known_of
 from .record_fields import Walk, kinds_of, records_of
 from .shapes import tool_named
-from .whole_sessions import copies_among
 
 LONG_ID: Final = 12
 """Characters of an id that no other session has; some clients number their calls."""
@@ -37,7 +37,7 @@ def without_prints(found: Iterable[Found]) -> list[Found]:
     every = list(found)
     copies = copies_among((one.name, one.format) for one in every)
     every = [one for one in every if one.name not in copies]
-    printed = [one for one in every if len(every) > 1 and _is_printed(one)]
+    printed = [one for one in every if len(every) > 1 and is_printed(one.path, one.format)]
     if not printed:
         return every
     stored = [_ids(one) for one in every if one not in printed]
@@ -72,15 +72,16 @@ def _ids(found: Found) -> Ids:
     return sessions, calls
 
 
-def _is_printed(found: Found) -> bool:
-    known = known_of(found.format)
+def is_printed(path: Path, format: str) -> bool:
+    """Whether a log looks like what a client prints, and not like what it stores."""
+    known = known_of(format)
     if known is None or len(known.forms) < 2:
         return False
     try:
-        status = os.stat(found.path)
+        status = os.stat(path)
     except OSError:
         return False
-    return _looks_printed(found.path, found.format, status.st_size, status.st_mtime_ns)
+    return _looks_printed(path, format, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from dragoman.errors import LogError, StorageError
-from dragoman.logs.base.database import SQLITE, beginning, log_beside
 
 from .index import Index
 from .indexed_file import FileRow, path_of
@@ -272,78 +270,7 @@ def _add(row: SessionRow, more: SessionRow) -> None:
     row.ended = max((one for one in (row.ended, more.ended) if one is not None), default=None)
 
 
-# ── copies ───────────────────────────────────────────────────────────────────
-#
-# A file all of whose bytes are the beginning of another file of its format beside it is a copy of that one, whatever it
-# is called; zeros at an end are none of its bytes. The fuller file counts, of equal ones the first without zeros.
-
-_HEAD: Final = 4_096
-_PIECE: Final = 1 << 20
-
-
-class _File:
-    """A file with its first bytes, and its length without zeros at its end."""
-
-    def __init__(self, path: str, number: int) -> None:
-        self.path, self.number = path, number
-        with open(path, "rb") as file:
-            self.head = file.read(_HEAD)
-            self.size = os.fstat(file.fileno()).st_size
-            self.length = self.size
-            while self.length:
-                begin = max(0, self.length - _PIECE)
-                file.seek(begin)
-                kept = file.read(self.length - begin).rstrip(b"\0")
-                self.length = begin + len(kept)
-                if kept:
-                    break
-        self.head = self.head[: self.length]
-
-    def is_in(self, other: _File) -> bool:
-        """Whether the other begins with all of its bytes."""
-        if self.length > other.length or not other.head.startswith(self.head):
-            return False
-        with open(self.path, "rb") as mine, open(other.path, "rb") as its:
-            left = self.length
-            while left:
-                piece = mine.read(min(_PIECE, left))
-                if not piece or piece != its.read(len(piece)):
-                    return False
-                left -= len(piece)
-        return True
-
-
-def copies_among(files: Iterable[tuple[str, str]]) -> set[str]:
-    """Of files, each with its format, the paths of those that are copies of others in their folder."""
-    together: dict[tuple[str, str], list[_File]] = {}
-    for number, (path, format) in enumerate(files):
-        try:
-            file = _File(path, number)
-        except OSError:
-            continue  # it is a folder, or has gone: whoever reads it says so
-        if file.length and not _has_more_beside(file):
-            together.setdefault((format, os.path.dirname(path)), []).append(file)
-    return {path for ones in together.values() if len(ones) > 1 for path in _copies(ones)}
-
-
-def _has_more_beside(file: _File) -> bool:
-    """Whether it is a database of which a part is still in the file of its changes."""
-    return file.head.startswith(SQLITE) and bool(beginning(log_beside(Path(file.path)), 1))
-
-
-def _copies(files: list[_File]) -> Iterator[str]:
-    whole: list[tuple[bytes, int]] = []
-    """The first bytes of files that are none, in order, each with its place in the list."""
-    files.sort(key=lambda one: (-one.length, one.size, one.number))
-    for place, one in enumerate(files):
-        at = bisect_left(whole, (one.head, -1))
-        while at < len(whole) and whole[at][0].startswith(one.head) and not one.is_in(files[whole[at][1]]):
-            at += 1
-        if at < len(whole) and whole[at][0].startswith(one.head):
-            yield one.path
-        else:
-            insort(whole, (one.head, place))
-
+# ── what is counted once ─────────────────────────────────────────────────────
 
 _SHARED: Final = """SELECT DISTINCT file FROM scopes AS one WHERE
  session IN (SELECT session FROM scopes GROUP BY session HAVING count(*) > 1) AND
@@ -351,9 +278,10 @@ _SHARED: Final = """SELECT DISTINCT file FROM scopes AS one WHERE
 
 
 def copies_in(index: Index, files: Iterable[FileRow]) -> set[str]:
-    """The same of files of an index, by their names in it: of those that tell of one session, or of nothing.
+    """Of files of an index, the names of those that say what others say: copies, and prints of sessions with a log.
 
-    Beside one in which nothing can be read, nothing says of which session it is: all in its folder are looked at.
+    Files are compared that tell of one session, or of nothing. Beside one in which nothing can be read, nothing says of
+    which session it is: all in its folder are looked at.
     """
     rows = list(files)
     shared = {path for (path,) in index.ask(f"SELECT path FROM files WHERE id IN ({_SHARED})")}
@@ -363,5 +291,20 @@ def copies_in(index: Index, files: Iterable[FileRow]) -> set[str]:
         for one in rows
         if one.path in shared or (one.format, os.path.dirname(one.path)) in unread
     }
-    copies = copies_among((path, one.format) for path, one in perhaps.items())
-    return {perhaps[path].path for path in copies}
+    if len(perhaps) < 2:
+        return set()
+    from .copies import copies_among
+
+    copies = {perhaps[path].path for path in copies_among((path, one.format) for path, one in perhaps.items())}
+    return copies | _prints_in(index, [one for one in rows if one.path in shared and one.path not in copies])
+
+
+def _prints_in(index: Index, rows: list[FileRow]) -> set[str]:
+    """Those of files that a client printed of a session that another of them stores."""
+    from .prints import is_printed  # it loads the fields of every client's records, and few histories have such files
+
+    printed = [one for one in rows if is_printed(Path(path_of(one.path)), one.format)]
+    names = {one.path for one in printed}
+    stored = {id for one in rows if one.path not in names for id in index.sessions_in(one.path)} if printed else set()
+    # Without an id, a session goes by the name of its file, as others of that name do.
+    return {one.path for one in printed if stored & (index.sessions_in(one.path) - {Path(path_of(one.path)).stem})}
