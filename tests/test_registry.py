@@ -78,7 +78,9 @@ def test_an_unknown_name_says_what_is_known_and_what_is_near() -> None:
     assert "gemni_cli" not in table
     with pytest.raises(ConfigError) as caught:
         table["gemni_cli"]
-    assert str(caught.value) == ('no dialects named "gemni_cli"; known: gemini_cli, codex. Did you mean "gemini_cli"?')
+    assert str(caught.value) == (
+        'there is no dialect "gemni_cli". Did you mean "gemini_cli"? There are gemini_cli, codex.'
+    )
 
 
 @pytest.mark.parametrize("target", ["", "os", "os:", ":sep"])

@@ -94,7 +94,7 @@ __all__ = sorted([*_ROOM_OF, "__version__"])
 def __getattr__(name: str) -> Any:
     room = _ROOM_OF.get(name)
     if room is None:
-        raise AttributeError(f"module 'dragoman' has no attribute {name!r}")
+        raise import_module(".doors", __name__).unknown_name(__name__, name, __all__)
     value = getattr(import_module(f".{room}", __name__), name)
     globals()[name] = value
     return value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -10,13 +11,25 @@ from typing import Any
 def door(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[list[str], Callable[[str], Any]]:
     """The `__all__` and the `__getattr__` of a package whose modules (`homes`) have these names.
 
-    A type checker is told the same with plain imports: see any door that uses it.
+    A type checker is told the same with plain imports: see any door that uses it. `dir` of the package lists the names,
+    so that editors and shells complete them.
     """
     home_of = {name: home for home, names in homes.items() for name in names}
 
     def load(name: str) -> Any:
         if name not in home_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise unknown_name(package, name, home_of)
         return getattr(import_module(f".{home_of[name]}", package), name)
 
+    module = sys.modules[package]
+    vars(module)["__dir__"] = lambda: sorted({*vars(module), *home_of})
     return sorted(home_of), load
+
+
+def unknown_name(package: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error for a name that a package does not have, with the nearest one that it has."""
+    from difflib import get_close_matches
+
+    near = [] if name.startswith("_") else get_close_matches(name, known, 1)
+    meant = f'. Did you mean "{near[0]}"?' if near else ""
+    return AttributeError(f"module {package!r} has no attribute {name!r}{meant}")

@@ -159,8 +159,9 @@ class Registry(Generic[T]):
             return loaded
         row = self._rows.get(name) or self._usable().get(name)
         if row is None:
-            known = ", ".join(self) or "none yet"
-            raise ConfigError(f'no {self.kind} named "{name}"; known: {known}.{nearest(name, self)}')
+            singular = self.kind.removesuffix("s").replace("_", " ")
+            known = f"There are {', '.join(self)}." if len(self) else "There are none yet."
+            raise ConfigError(f'there is no {singular} "{name}".{nearest(name, self)} {known}')
         value: T = row.value()
         return value
 

@@ -319,7 +319,7 @@ def test_a_tool_whose_model_can_be_asked_has_no_problem(user: User, model: str) 
     "model, problem",
     [
         ("gemni-2.0-flash", "names no provider"),
-        ("lab:m", "no provider named 'lab'"),
+        ("lab:m", 'there is no provider "lab"'),
         ("local:qwen2.5-coder-1.5b", "only you can choose it"),
     ],
 )

@@ -95,7 +95,7 @@ def test_data_of_a_project_is_used_when_the_project_is_trusted_and_as_it_was_the
     path = user.write(user.here / ".dragoman" / "plugins" / "acme.toml", DATA)
     refused = user.types("say", "delete_file", "path=a.py", "--to", "acme")
     assert (refused.code, refused.out) == (3, "")
-    assert 'no dialects named "acme"' in refused.err
+    assert 'there is no dialect "acme"' in refused.err
     assert f"{path.parent}: these plugins are not loaded: they need trust" in refused.err
     assert user.types("trust").code == 0
     assert user.types("say", "delete_file", "path=a.py", "--to", "acme").out == SAID

@@ -70,7 +70,7 @@ def test_a_message_is_made_of_texts_media_and_parts(part: Any) -> None:
         ({"temperature": "hot"}, "temperature must be float | None, not 'hot'"),
         ({"max_output_tokens": 0.5, "seed": "x"}, "max_output_tokens must be int | None, not 0.5; seed must be"),
         ({"stop": [3]}, "stop must be tuple[str, ...], not (3,)"),
-        ({"system": 3}, "system must be text, not int"),
+        ({"system": 3}, "system must be text, not 3"),
     ],
 )
 def test_settings_of_another_type_are_refused_at_once(settings: Any, problem: str) -> None:

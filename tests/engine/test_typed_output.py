@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 import pydantic
@@ -123,6 +124,31 @@ async def test_an_answer_is_read_into_the_type(wanted: Any, said: Any, expected:
     assert (result.status, result.output) == ("completed", expected)
 
 
+@pytest.mark.parametrize(
+    "wanted, said, expected",
+    [
+        (str, "Tea, please.", "Tea, please."),
+        (Model | str, "Tea, please.", "Tea, please."),
+        (Literal["tea", "milk"], "tea\n", "tea"),
+        (datetime.date, "2026-01-02", datetime.date(2026, 1, 2)),
+        (int, "3", 3),
+        (list[Data], json.dumps([ANSWER]), [Data("tea", 2)]),
+        (Data | Refusal, json.dumps({"reason": "sold out"}), Refusal("sold out")),
+        ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", [1, 2]),
+    ],
+)
+async def test_an_answer_may_be_the_bare_value(wanted: Any, said: str, expected: Any) -> None:
+    result = await Orchestrator(ScriptedEngine([said], features=TAKES), output=wanted).run("go")
+    assert (result.status, result.output) == ("completed", expected)
+
+
+@pytest.mark.parametrize("wanted", [list[str], int, Literal["tea"], Model | Refused])
+async def test_prose_is_no_value_of_another_type(wanted: Any) -> None:
+    engine = ScriptedEngine(["I cannot do that."], features=TAKES)
+    result = await Orchestrator(engine, output=wanted, output_retries=0).run("go")
+    assert (result.status, result.output) == ("failed", None)
+
+
 async def test_an_answer_that_does_not_fit_is_given_back_to_the_model() -> None:
     engine = ScriptedEngine(["tea, please", '{"name": "tea", "count": "many"}', '{"name": "tea"}'], features=TAKES)
     result = await Orchestrator(engine, output=Struct).run("go")
@@ -157,6 +183,15 @@ async def test_a_model_that_nothing_can_make_call_the_tool_may_write_the_value()
     assert (result.status, result.output) == ("completed", Struct("tea", 2))
     failed = await Orchestrator(ScriptedEngine(["Tea.", "Two teas."], features=features), output=Struct).run("go")
     assert (failed.status, failed.output) == ("failed", None)
+
+
+async def test_what_did_not_fit_is_said_of_an_answer_by_a_tool_too() -> None:
+    engine = ScriptedEngine(["Tea.", calls("1", "final_answer", {"count": "x"})], features=Features(choices=("one",)))
+    result = await Orchestrator(engine, output=Struct, output_retries=0).run("go")
+    assert isinstance(result.error, Failure)
+    said = result.error.message
+    assert "name is required" in said
+    assert "count must be an integer" in said
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,9 @@ class HttpEngine:
         """Sent with every request, in the provider's own terms; those of the request come over them."""
         self._record, self._notice, self._pace = record, notice, pace
 
+    def __repr__(self) -> str:
+        return f"HttpEngine({self.name!r}, provider={self.provider!r})"
+
     def limits(self, model: str) -> req.Limits:
         """What a model takes at most, as its API says."""
         return self.api.limits(model)
@@ -599,6 +602,9 @@ class ScriptedEngine:
         self._features = features or req.Features(
             choices=("auto", "none", "required", "one", "subset"), streaming=True, thinking=True
         )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._steps)} steps, {len(self.requests)} of them used)"
 
     async def ask(self, request: req.Request, observe: Observer | None = None) -> conv.Reply:
         """The next step of the script; an `AssertionError` when there is none left."""

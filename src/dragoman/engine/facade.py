@@ -26,6 +26,9 @@ class Facade(Offer):
     """What one request offers a model, and how its calls and results are converted: see `Offer`. Frameworks and SDKs
     use it through `tools_for`."""
 
+    def __repr__(self) -> str:
+        return f"Facade({self.dialect.name!r}, {self.toolset!r})"
+
     @overload
     def tools_for(self, framework: Sdk, **settings: Unpack[BridgeSettings]) -> WireTools: ...
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
+import inspect
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, Unpack, overload
 
 import msgspec
 from msgspec import UNSET
@@ -17,12 +18,14 @@ from msgspec import UNSET
 from dragoman.apis import Encoded, merged
 from dragoman.bounded import remember
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.errors import ConfigError, DefinitionError, ToolError, Unsupported, nearest
+from dragoman.errors import ConfigError, DefinitionError, ToolError, Unsupported
 from dragoman.model import (
     AnyEvent,
+    Call,
     Failure,
     Limits,
     Request,
+    Result,
     Thinking,
     ToolChoice,
     operations as op,
@@ -34,6 +37,7 @@ from dragoman.tools import Context, ProviderTool, Tool, Toolset, Web
 from dragoman.tools.running import honoured_in
 
 from .approval import Approvals, Approver
+from .arguments import check_arguments, check_run_options
 from .engine import Engine
 from .event_stream import Item
 from .executor import Hooks
@@ -48,10 +52,10 @@ from .named_tools import tools_named
 from .offer import Note
 from .options import notes_on_options, notes_on_tools, offered_by, options_of
 from .policy import ToolPolicy, wrong_types
-from .run_options import RUN_OPTIONS, Prompt, RunOptions, as_conversation, as_history
+from .run_options import Prompt, RunOptions, as_conversation, as_history
 from .run_result import RunResult
 from .running import Pause, Proceed, Running
-from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, Output, OutputT
+from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, Output, OutputT, misfits
 from .web_search import SEARCH, Searching, web_for, who_searches
 
 if TYPE_CHECKING:
@@ -70,6 +74,11 @@ class Prepared(msgspec.Struct, frozen=True):
     request: Request
     encoded: Encoded | None
     notes: tuple[Note, ...]
+
+    def __repr__(self) -> str:
+        request = self.request
+        counts = f"messages={len(request.conversation)}, tools={len(request.definitions)}, notes={len(self.notes)}"
+        return f"Prepared({request.model!r}, {counts})"
 
     @property
     def body(self) -> dict[str, Any]:
@@ -138,6 +147,27 @@ class Orchestrator(Generic[OutputT]):
         seed: int | None = None,
         response_schema: Mapping[str, Any] | None = None,
     ) -> None:
+        check_arguments(
+            model=model,
+            policy=policy,
+            system=system,
+            workspace=workspace,
+            context=context,
+            hooks=hooks,
+            approver=approver,
+            approvals=approvals,
+            pause=pause,
+            hidden=hidden,
+            emit=emit,
+            thinking=thinking,
+            cache=cache,
+            window=window,
+            options=options,
+            prices=prices,
+            output_retries=output_retries,
+            guard=guard,
+            stop=stop,
+        )
         given = settings_for(configuration, profile, wanted=model is None or isinstance(model, str))
         self.engine: Engine
         if profile is not None and given is not None:
@@ -158,8 +188,6 @@ class Orchestrator(Generic[OutputT]):
         """What commands run in, when no `context` is given; `None`: in no sandbox."""
         self.web: Callable[[], Web] = Web if given is None else functools.partial(web_for, given)
         """Makes what pages are fetched and searched with, when no `context` is given."""
-        if not isinstance(system, str | None):
-            raise ConfigError(f"system must be text, not {type(system).__name__}")
         self.toolset = tools if isinstance(tools, Toolset) else Toolset(tools)
         self.policy = ToolPolicy() if policy is None else policy
         self.hooks, self.approver, self.pause = hooks, approver, pause
@@ -249,10 +277,7 @@ class Orchestrator(Generic[OutputT]):
             conversation = (system_message(self.system), *conversation)
         if not conversation:
             raise ConfigError("there is nothing to answer: give a prompt or a history")
-        unknown = set(options) - RUN_OPTIONS
-        if unknown:
-            name = min(unknown)
-            raise TypeError(f"a run has no option {name!r}.{nearest(name, RUN_OPTIONS)}")
+        check_run_options(options, of_all_runs=inspect.signature(Orchestrator.__init__).parameters)
         provider_tools = options.get("provider_tools", ())
         return Running(
             setup,
@@ -307,12 +332,20 @@ class Orchestrator(Generic[OutputT]):
     async def _forced(self, output: Output, result: RunResult, proceed: Proceed) -> RunResult:
         """The answer by a call of a tool, the only one there is then."""
         values: list[Any] = []
+        problems = [f"the model did not call {FINAL_TOOL}"]
         choices = self.engine.features(self.model).choices
         choice = ToolChoice("one", (FINAL_TOOL,)) if "one" in choices else ToolChoice("auto")
         other = copy.copy(self)
         other.toolset, other._facades = Toolset([output.tool(values.append)]), {}
         other.policy = msgspec.structs.replace(self.policy, choice=choice, max_iterations=self.output_retries + 1)
         other.pause = lambda _: not values
+        after = self.hooks.after
+
+        def noting(call: Call, result: Result) -> Any:
+            problems.extend(misfits(one) for one in result.outcomes if isinstance(one, Failure))
+            return None if after is None else after(call, result)
+
+        other.hooks = msgspec.structs.replace(self.hooks, after=noting)
         result = result.followed_by(await proceed(other, by_client(ASK_FINAL), result))
         if values:
             return msgspec.structs.replace(result, status="completed", error=None, output=values[-1])
@@ -320,7 +353,7 @@ class Orchestrator(Generic[OutputT]):
             return result
         with suppress(ToolError):  # where nothing can make it call the tool, a model may write the value instead
             return msgspec.structs.replace(result, output=output.read(result.text))
-        return _unfit(result, f"the model did not call {FINAL_TOOL} with arguments that fit")
+        return _unfit(result, problems[-1])
 
     def _takes_schema(self, output: Output) -> bool:
         """Whether the provider takes a schema for the answer, beside the tools that are offered."""
@@ -527,9 +560,24 @@ def _request_settings(**settings: Any) -> dict[str, Any]:
     schema = given.get("response_schema", {})
     if not isinstance(schema, Mapping):
         raise ConfigError(f"response_schema takes a JSON Schema, not {schema!r}; for a Python type use output=")
-    if problems := wrong_types(Request, {name: given[name] for name in given.keys() - {"response_schema"}}):
+    problems = wrong_types(Request, {name: given[name] for name in given.keys() - {"response_schema"}})
+    if not problems:
+        problems = [
+            f"{name} must be {told}, not {given[name]}"
+            for name, told, fits in _RANGES
+            if name in given and not fits(given[name])
+        ]
+    if problems:
         raise ConfigError("; ".join(problems))
     return given
+
+
+_RANGES: Final[tuple[tuple[str, str, Callable[[Any], bool]], ...]] = (
+    ("max_output_tokens", "more than 0", lambda count: count > 0),
+    ("temperature", "0 or more", lambda degree: degree >= 0),
+    ("top_p", "from 0 to 1", lambda share: 0 <= share <= 1),
+)
+"""What every provider refuses; the upper end of a temperature is for each to say."""
 
 
 def _name_of(tool: Tool | ProviderTool) -> str:

@@ -58,7 +58,8 @@ def _pieces(given: Any) -> tuple[Any, ...]:
 
 
 def _messages(said: tuple[Any, ...], rule: str) -> Conversation:
-    for item in said:
+    strangers = [item for item in said if not isinstance(item, (Message, Reply, str, Media))]
+    for item in strangers or said:
         if not isinstance(item, (Message, Reply)):
             made = "; APIS[…].read_conversation makes messages of a provider's dicts" if isinstance(item, dict) else ""
             raise ConfigError(f"{rule}, not {type(item).__name__}{made}")

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 import msgspec
 
 from dragoman.apis import PartialJson
 from dragoman.errors import ToolError
-from dragoman.model import AnyChunk, ArgumentsChunk, CallFinished, CallStarted, Restarted, TextChunk
+from dragoman.model import AnyChunk, ArgumentsChunk, CallFinished, CallStarted, Failure, Restarted, TextChunk
 from dragoman.schema import Reader
 from dragoman.tools import Tool
 
@@ -72,23 +73,37 @@ class Output:
             self.schema = _wrapped(self.schema)
 
     def read(self, text: str) -> Any:
-        """The value of an answer in JSON; `ToolError` with every problem when it does not fit."""
+        """The value of an answer; `ToolError` with every problem when it does not fit."""
         fenced = _FENCE.match(text)
         try:
-            return self._value(json.loads(fenced[1] if fenced else text))
+            given = json.loads(fenced[1] if fenced else text)
         except (ValueError, RecursionError) as error:
+            if self._is_wrapped:  # a text, a word of an enum, a date: what is not JSON may be the value itself
+                with suppress(ToolError):
+                    return self._bare(text.strip())
             raise ToolError(f"it is not JSON ({error})", kind="invalid_arguments") from error
+        return self._value(given)
 
     def _value(self, given: Any) -> Any:
-        if self._is_wrapped and (not isinstance(given, dict) or set(given) != {"value"}):
+        if self._is_wrapped and not (isinstance(given, dict) and set(given) == {"value"}):
+            return self._bare(given)
+        return self._read(given)[0]
+
+    def _bare(self, given: Any) -> Any:
+        """A value outside of the field `value`, taken as it is: prose must not become a list of one."""
+        value, coercions = self._read({"value": given})
+        if coercions:
             raise ToolError('the answer is an object with the one field "value"', kind="invalid_arguments")
+        return value
+
+    def _read(self, given: Any) -> tuple[Any, Sequence[Any]]:
         try:
             if self._reads_wrapped:
-                return self._reader.read(json.dumps(given))[0]["value"]
-            return self._reader.read(json.dumps(given["value"] if self._is_wrapped else given))[0]
+                value, coercions = self._reader.read(json.dumps(given))
+                return value["value"], coercions
+            return self._reader.read(json.dumps(given["value"] if self._is_wrapped else given))
         except ToolError as error:
-            wrong = [f"{row['path'] or 'the value'} {row['message']}" for row in error.details["problems"]]
-            raise ToolError("; ".join(wrong), kind=error.kind, details=error.details) from error
+            raise ToolError(misfits(error), kind=error.kind, details=error.details) from error
 
     def partial(self, value: Any) -> PartialOutput | None:
         """What is known of the value, given what is known of the answer; `None` where that is nothing yet."""
@@ -105,6 +120,14 @@ class Output:
 
         description = "Give the final answer. Call it once, when the task is done."
         return Tool(FINAL_TOOL, description, self.schema, answer, approval="never", kind="plan")
+
+
+def misfits(refusal: ToolError | Failure) -> str:
+    """What does not fit in a value, as its reader lists it."""
+    rows = refusal.details.get("problems") or ()
+    return (
+        "; ".join(f"{row['path'] or 'the value'} {row['message'].removesuffix('.')}" for row in rows) or refusal.message
+    )
 
 
 _OF_THE_WHOLE: Final = ("$defs", "definitions", "$schema")

@@ -6,6 +6,7 @@ form, `conversation` the messages, `request` what is sent to a model, `events` w
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,4 +31,15 @@ def __getattr__(name: str) -> Any:
             if value is not None:
                 globals()[name] = value
                 return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Python itself tells the nearest name of `__dir__`, where an error of this kind ends a program.
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    homes = [import_module(f".{module}", __name__) for module in _MODULES]
+    own = [name for home in homes for name, value in vars(home).items() if _is_own(value, home.__name__)]
+    return sorted({*globals(), *_MODULES, *own})
+
+
+def _is_own(value: Any, module: str) -> bool:
+    return getattr(value, "__module__", None) == module and not getattr(value, "__name__", "_").startswith("_")

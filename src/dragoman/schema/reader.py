@@ -239,7 +239,7 @@ class Reader(Generic[T]):
 
     def _refusal(self, problems: Problems) -> ToolError:
         told = problems[:MOST_PROBLEMS]
-        listed = "; ".join(f"{path or 'the JSON'} {message}" for path, message in told)
+        listed = "; ".join(f"{path or 'the JSON'} {message.removesuffix('.')}" for path, message in told)
         more = f"; and {len(problems) - len(told)} more problems" if len(problems) > len(told) else ""
         return ToolError(
             f"{self.name} cannot take these arguments: {listed}{more}",
@@ -326,7 +326,9 @@ def _problems_in(error: Exception, field: str) -> Problems:
     found = _WHERE.search(text)
     path = _joined(field, found["path"] if found else "")
     if type(cause := error.__cause__).__module__.startswith("pydantic"):
-        return [(_joined(path, written_parts(item["loc"])), item["msg"]) for item in cause.errors()]  # type: ignore[union-attr]
+        listed: list[dict[str, Any]] = cause.errors()  # type: ignore[union-attr]
+        told = [(item["loc"], item["msg"].removeprefix("Value error, ")) for item in listed]
+        return [(_joined(path, written_parts(loc)), message) for loc, message in told]
     if not isinstance(error, msgspec.ValidationError):
         return [(path, f"was refused by its type: {type(error).__name__}: {text}")]
     return [(path, text[: found.start()] if found else text)]

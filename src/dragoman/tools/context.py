@@ -133,6 +133,10 @@ class Context:
         self.edit_rules = edit_rules
         """How the vocabulary of the call finds the places of edits; `None`: exactly as they are written."""
 
+    def __repr__(self) -> str:
+        place = {"workspace": self._workspace, "run": self.run, "call_id": self.call_id}
+        return f"Context({', '.join(f'{name}={value!r}' for name, value in place.items() if value is not None)})"
+
     @property
     def workspace(self) -> Workspace:
         """The files this run may touch; a run without any fails the call."""

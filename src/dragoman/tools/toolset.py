@@ -72,7 +72,8 @@ class Toolset:
             try:
                 made.append(Tool.from_function(each))
             except DefinitionError as error:
-                problems += [f"{error.subject} ({error.where}): {problem}" for problem in error.problems]
+                where = "" if error.where is None else f" ({error.where})"
+                problems += [f"{error.subject}{where}: {problem}" for problem in error.problems]
         added = {one.name: one for one in made}
         with self._lock:
             table = {**self._tools, **added}

@@ -59,6 +59,9 @@ class Api(abc.ABC):
         self._known: dict[tuple[type[Value], str], Any] = {}
         self._continued: Continued | None = None
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     # ── what each codec writes ─────────────────────────────────────────────
 
     @abc.abstractmethod

@@ -57,6 +57,9 @@ class Encoded(msgspec.Struct, frozen=True):
     report: tuple[Remark, ...] = ()
     tools: Tools | None = None
 
+    def __repr__(self) -> str:
+        return f"Encoded({self.path!r}, body={list(self.body)!r}, remarks={len(self.report)})"
+
     def to_bytes(self) -> bytes:
         """The body as JSON. An unchanged toolset is not written again."""
         body = self.body

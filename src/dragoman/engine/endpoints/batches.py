@@ -84,6 +84,9 @@ class Batches(Generic[AnswerT]):
             raise Unsupported(engine.name, "batches")
         self._engine = engine
 
+    def __repr__(self) -> str:
+        return f"Batches({self._setup!r})"
+
     async def submit(self, prompts: Mapping[str, Prompt]) -> Batch:
         """Submits prompts, each under an id of yours, and gives the batch. Keep its `id`.
 

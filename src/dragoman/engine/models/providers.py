@@ -349,7 +349,7 @@ def _no_provider(name: str, configuration: Configuration | None) -> str:
         if configuration is None
         else f"For a server of your own, write [providers.{name}] with base_url and api in {configuration.user_file}."
     )
-    return f"no provider named {name!r}; known: {', '.join(known)}.{nearest(name, known)} {how}"
+    return f'there is no provider "{name}".{nearest(name, known)} There are {", ".join(known)}. {how}'
 
 
 def real_name(model: str, configuration: Configuration | None) -> str:

@@ -56,6 +56,9 @@ class FrontEnd:
         self.protocol = _PROTOCOLS[protocol]() if isinstance(protocol, str) else protocol
         self._instructions, self._max_body, self._keep_alive = client_instructions, max_body, keep_alive
 
+    def __repr__(self) -> str:
+        return f"FrontEnd({self._agent!r}, {type(self.protocol).__name__})"
+
     @property
     def headers(self) -> Mapping[str, str]:
         """The headers of a streamed response."""

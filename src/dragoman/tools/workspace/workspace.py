@@ -43,6 +43,9 @@ class Workspace(Tree):
         self._changes = _Changes()
         self._journals: list[Journal] = []
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     @abc.abstractmethod
     def _commit(self, steps: Sequence[Step], author: str | None) -> None:
         """Do all steps or none; a base that is no longer there makes it fail as stale."""
