@@ -122,9 +122,42 @@ def test_an_indented_tree_of_opencode_is_read_as_paths_that_exist() -> None:
 
 @pytest.mark.parametrize("dialect", sorted(DIALECTS.built_in))
 @pytest.mark.parametrize("text", ["", "fine", "Error: broken arguments"])
-def test_a_result_of_a_call_that_nobody_can_read_has_an_outcome(dialect: str, text: str) -> None:
+@pytest.mark.parametrize("is_error", [None, True])
+def test_a_result_of_a_call_that_nobody_can_read_has_an_outcome(
+    dialect: str, text: str, *, is_error: bool | None
+) -> None:
     """A call with broken arguments means nothing that is known (Qwen Code 0.7.1, 0.12.0), and it gave something."""
     spoken = DIALECTS[dialect]
     for name in [one.native_name for one in spoken.spellings][:5]:
         call = spoken.read_call(NativeCall("1", name, '{"broken'))
-        assert len(spoken.read_result(call, NativeResult("1", text)).outcomes) == max(1, len(call.operations))
+        result = spoken.read_result(call, NativeResult("1", text, is_error=is_error))
+        assert len(result.outcomes) == max(1, len(call.operations))
+
+
+@pytest.mark.parametrize("version", ["0.0.390", "1.0.20", "1.0.80", "1.0.92"])
+@pytest.mark.parametrize("path", ["/p/shot.png", "/p/drawing"])
+def test_a_sentence_about_a_picture_is_no_file(version: str, path: str) -> None:
+    """What Copilot up to 1.0.92 logs of an image that it viewed."""
+    speaker = DIALECTS["copilot"].at(version)
+    seen = "Viewed image file successfully."
+    (outcome,) = speaker.read_result(
+        speaker.read_call(NativeCall("1", "view", {"path": path})), NativeResult("1", seen)
+    ).outcomes
+    assert outcome == out.TextOutcome(seen)
+
+
+@pytest.mark.parametrize(
+    "name, arguments, meant",
+    [
+        ("background_process", {"action": "stop", "id": "p1"}, op.StopCommand),
+        ("list_mcp_resources", {}, op.ListMcpResources),
+        ("read_mcp_resource", {"server": "toy", "uri": "toy://note"}, op.ReadMcpResource),
+        ("todoread", {}, op.ReadPlan),
+        ("plan_exit", {}, op.SteerClient),
+        ("kilo_local_recall", {"mode": "search", "query": "x"}, op.SteerClient),
+    ],
+)
+def test_tools_of_kilo_s_own_are_no_functions_of_somebody_else(
+    name: str, arguments: dict[str, Any], meant: type[op.Operation]
+) -> None:
+    assert [type(one) for one in DIALECTS["kilo"].read_call(NativeCall("1", name, arguments)).operations] == [meant]
