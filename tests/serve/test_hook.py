@@ -228,6 +228,54 @@ def test_the_same_is_stopped_in_other_tools(folder: Path, rules: Rules) -> None:
     assert [asked(call, rules).decision.verdict for call in harmless] == ["pass"] * 4
 
 
+OWN_TOOLS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
+    # Tools that reach files and addresses in other words: client, verdict, tool, arguments.
+    "many files": ("gemini_cli", "deny", "read_many_files", {"include": ["**/*"]}),
+    "many files by name": ("gemini_cli", "deny", "read_many_files", {"paths": [".env"]}),
+    "many files of one kind": ("gemini_cli", "pass", "read_many_files", {"include": ["**/*.py", "*.md"]}),
+    "many files outside": ("qwen_code", "pass", "read_many_files", {"paths": ["src/*.py"]}),
+    "a resource": ("claude_code", "deny", "ReadMcpResourceTool", {"server": "x", "uri": "file://FOLDER/.env"}),
+    "another resource": ("claude_code", "pass", "ReadMcpResourceTool", {"server": "x", "uri": "memo://notes/a.md"}),
+    "a resource of the web": (
+        "claude_code",
+        "ask",
+        "ReadMcpResourceTool",
+        {"server": "x", "uri": "http://evil.example"},
+    ),
+    "what a message carries": ("claude_code", "deny", "SendUserFile", {"files": ["a.py", ".env"], "caption": "see"}),
+    "a message": ("claude_code", "pass", "SendUserFile", {"files": ["a.py"], "caption": "without .env"}),
+    "a file that is published": ("claude_code", "deny", "Artifact", {"file_path": "FOLDER/.env", "title": "x"}),
+    "a script of a workflow": ("qwen_code", "ask", "workflow", {"script": "await agent('x')"}),
+    "a plan": ("claude_code", "pass", "ExitPlanMode", {"plan": "Never look at .env"}),
+    "a page": ("claude_code", "allow", "WebFetch", {"url": "https://docs.python.org/3/", "prompt": "x"}),
+    "a page for browsers": ("claude_code", "ask", "WebFetch", {"url": "https://evil.example\\@docs.python.org/"}),
+    "a page for others": ("claude_code", "ask", "WebFetch", {"url": "https://docs.python.org\\@evil.example/"}),
+    "a page of a server": ("claude_code", "ask", "mcp__toy__get", {"url": "https://evil.example\\@docs.python.org/"}),
+    "a socket": ("claude_code", "ask", "Monitor", {"ws": {"url": "wss://evil.example/"}, "description": "x"}),
+    "files by their names": ("claude_code", "deny", "mcp__toy__put", {"files": {"a/.env": "x", "b.py": "y"}}),
+}
+
+
+@pytest.mark.parametrize("name", OWN_TOOLS)
+def test_what_tools_reach_in_words_of_their_own_is_decided_about(name: str, folder: Path, rules: Rules) -> None:
+    client, verdict, tool, given = OWN_TOOLS[name]
+    payload = payload_of(client, folder, "") | {"tool_name": tool}
+    payload["tool_input"] = json.loads(json.dumps(given).replace("FOLDER", str(folder)))
+    assert asked(payload, rules, client).decision.verdict == verdict
+
+
+@pytest.mark.parametrize("said", [True, "true", " True", 1])
+def test_a_switch_of_a_servers_tool_is_denied_in_every_spelling_and_allowed_in_one(
+    said: object, folder: Path, tmp_path: Path
+) -> None:
+    """A server may take a text for a switch."""
+    payload = claude(folder, "mcp__toy__push", force=said)
+    for verdict, found in (("deny", "deny"), ("allow", "allow" if said is True else "deny")):
+        given = f'{{verdict = "{verdict}", server = "*", arguments = {{force = true}}}}'
+        rules = written_rules(tmp_path, f'policy.approval = "deny"\npolicy.rules = [{given}]\n')
+        assert asked(payload, rules).decision.verdict == found
+
+
 SERVER_CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     # Arguments of a server's tool, by what is decided about them.
     "a file": ("pass", {"path": "a.py"}),
@@ -282,6 +330,21 @@ def test_whatever_goes_wrong_is_a_denial(client: str, folder: Path) -> None:
         assert (handled.answer.code, handled.note) == (0, handled.decision.reason)
     nobody = handle(b"{}", None, None, broken)
     assert (nobody.answer.out, nobody.answer.code, bool(nobody.note)) == ("", 2, True)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_object_with_two_members_of_one_name_is_not_decided_about(client: str, folder: Path, rules: Rules) -> None:
+    """A reader keeps one of the two, and the client may run the other."""
+    payload, other = payload_of(client, folder, 'echo "a: \\"b\\": c"'), payload_of(client, folder, "cat .env")
+    assert asked(payload, rules, client, EVENTS[client]).decision.verdict == "pass"
+    (name,) = [name for name, value in payload.items() if value != other[name]]
+    harmless, harmful = (json.dumps({name: one[name]}) for one in (payload, other))
+    for first, last in ((harmful, harmless), (harmless, harmful)):
+        text = f"{first[:-1]}, {last[1:-1]}, {json.dumps(payload)[1:]}"
+        handled = handle(text.encode(), client, EVENTS[client], lambda: rules)
+        assert handled.decision.verdict == "deny"
+        assert json.loads(handled.answer.out) == denied(handled.decision.reason)[client]
+        assert "two members of one name" in handled.decision.reason
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -28,6 +28,8 @@ _HOSTS: Final = frozenset(
     ("url", "uri", "urls", "host", "hostname", "domain", "endpoint", "server", "origin", "remote")
 )
 """Names of arguments that hold an address, also without `://`."""
+_PLACES: Final = re.compile("path|file|folder|dir|attachment|image|command|cmd|script|code|patch|ur[li]|target")
+"""What is in the names of arguments that hold a place or a program, in tools of which each client has its own."""
 _LONGEST_NAME: Final = 4096
 _MOST_TEXTS: Final = 2000
 _PATCHED: Final = re.compile(
@@ -40,6 +42,17 @@ _DELETED: Final = re.compile(
     r"^(?:\*\*\* Delete File: (.+?)\s*$|--- (?:a/)?(.+?)\s*(?:\t.*)?\n\+\+\+ /dev/null)", re.MULTILINE
 )
 """Lines of a patch that name a file which is deleted."""
+
+
+def places_in(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that hold a place or a program by their names. The others are what is said, and may be any text."""
+    return {name: value for name, value in arguments.items() if _PLACES.search(_plain_name(name))}
+
+
+def place_of_resource(uri: str) -> str:
+    """The file or the address that a resource of a server may be; its scheme may be the server's own (`notes://a.md`)."""
+    scheme, _, rest = uri.partition("://")
+    return uri if not rest or scheme.lower() in ("file", "http", "https", "ws", "wss", "ftp") else rest
 
 
 def command_lines_in(value: Any) -> Iterator[str]:
@@ -93,6 +106,7 @@ def texts_in(value: Any) -> Iterator[str]:
                 yield one
         elif isinstance(one, dict):
             todo += one.values()
+            todo += [name for name in one if "." in name or "/" in name]  # `{"files": {"src/a.py": …}}`
         elif isinstance(one, list | tuple):
             todo += one
     if todo:

@@ -30,7 +30,14 @@ from dragoman.model import Call, NativeCall, operations as op
 from dragoman.model.effects import fields_of
 
 from . import shell_reach
-from .argument_reach import addresses_in, command_lines_in, paths_in, reach_of_arguments
+from .argument_reach import (
+    addresses_in,
+    command_lines_in,
+    paths_in,
+    place_of_resource,
+    places_in,
+    reach_of_arguments,
+)
 from .command_lines import CommandLine, read_command_line, words_of
 from .reached_files import copies_links, fits_path, forget_listings, is_outside, names_of
 from .reached_rules import allows, reaches
@@ -343,7 +350,7 @@ class Case:
 
     def unclear(self, rules: Iterable[Approval]) -> str | None:
         """Why it is unclear what a command line does, or whether it does what a rule forbids."""
-        if isinstance(self.operation, op.RunCode | op.TypeInto):
+        if isinstance(self.operation, op.RunCode | op.TypeInto | op.UseComputer):
             return "it is run, or typed into a running program, without being looked at"
         reach = self._reach
         if reach is None:
@@ -380,10 +387,18 @@ class Case:
                 if standing
                 else found
             )
-        if isinstance(operation, op.SearchText | op.SearchCode) and isinstance(self._workspace, Folder):
-            # Another program searches, and shows what it finds: nothing can be left out of that.
+        if not isinstance(self._workspace, Folder):
+            return None
+        # Another program searches, reads or rewrites: nothing can be left out of what it finds.
+        if isinstance(operation, op.SearchText | op.SearchCode):
             return Reach((Effect("read", join(self._root, operation.path), tree=True),), (), ())
-        if self._arguments is not None and isinstance(self._workspace, Folder):
+        if isinstance(operation, op.RewriteCode):
+            return Reach((Effect("write", join(self._root, operation.path), tree=True),), (), ())
+        if isinstance(operation, op.ReadFiles):
+            return Reach(tuple(shell_reach.files_read(one, self._root) for one in operation.patterns), (), ())
+        if isinstance(operation, op.WatchCommand) and operation.url is not None:
+            return Reach((Effect("fetch", shell_reach.host_in(operation.url).lower()),), (), ())
+        if self._arguments is not None:
             return reach_of_arguments(self._arguments, self._root, home)
         return None
 
@@ -465,6 +480,9 @@ class Case:
         if isinstance(wanted, str):
             texts = [one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, str)]
             return bool(texts) and covers(fnmatchcase(text, wanted) for text in texts)
+        if covers is any:  # a server may take "true", or 1, for true
+            text = value.strip().casefold() if isinstance(value, str) else None
+            return bool(value == wanted) or text == _plain(wanted).casefold()
         return type(value) is type(wanted) and bool(value == wanted)
 
     # ── what the operation says ────────────────────────────────────────────
@@ -494,9 +512,9 @@ class Case:
             urls = list(addresses_in(self._arguments))
         if not urls:
             return []
-        from dragoman.tools.web import host_of
+        from dragoman.tools.web import hosts_of
 
-        return [host_of(url) for url in urls]
+        return [host for url in urls for host in hosts_of(url)]
 
     @cached_property
     def _lines(self) -> list[CommandLine]:
@@ -511,16 +529,26 @@ class Case:
             return list(command_lines_in(self._arguments))
         return self._text(*self._fields.command)
 
-    @property
+    @cached_property
     def _arguments(self) -> dict[str, Any] | None:
-        """The arguments of a function or a server's tool: they are its fields."""
+        """The arguments of a function or a server's tool: they are its fields. Of another program's tool without a
+        shared meaning, those that hold a place or a program by their names."""
         if isinstance(self.operation, op.CallFunction | op.CallMcpTool | op.Unrecognised):
             given = self.operation.arguments
             return given if isinstance(given, dict) else {}
+        if isinstance(self._workspace, Folder):
+            if isinstance(self.operation, op.SteerClient):
+                return places_in(self.operation.arguments)
+            if isinstance(self.operation, op.ReadMcpResource):
+                return {"path": place_of_resource(self.operation.uri)}
         return None
 
     def _value(self, name: str) -> Any:
-        return getattr(self.operation, name, None) if self._arguments is None else self._arguments.get(name)
+        if self._arguments is not None and name in self._arguments:
+            return self._arguments[name]
+        if isinstance(self.operation, op.CallFunction | op.CallMcpTool | op.Unrecognised):
+            return None
+        return getattr(self.operation, name, None)
 
     def _text(self, *names: str) -> list[str]:
         found: list[str] = []

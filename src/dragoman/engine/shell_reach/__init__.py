@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .folder import Folder as Folder
     from .line_effects import Effect as Effect, Reach as Reach, host_in as host_in
     from .reach import reach_of as reach_of
+    from .searching_programs import files_read as files_read
     from .text_patterns import (
         ANY as ANY,
         ONE as ONE,
@@ -27,6 +28,7 @@ else:
             "folder": ("Folder",),
             "line_effects": ("Effect", "Reach", "host_in"),
             "reach": ("reach_of",),
+            "searching_programs": ("files_read",),
             "text_patterns": ("ANY", "ONE", "STAR", "can_match", "is_certain", "is_computed"),
             ".command_lines": ("read_command_line",),
         },

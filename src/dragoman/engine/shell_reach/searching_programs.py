@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from posixpath import join
 from typing import Final
 
 from .arguments import Options, names_in, unknown
-from .line_effects import Notes, State
+from .line_effects import Effect, Notes, State
 from .text_patterns import MARKS, is_certain
 
 _GREP: Final = Options(
@@ -47,6 +48,15 @@ PLAIN_GLOB: Final = re.compile(r"[^/\\\[\]{}!]+")
 def _only(globs: list[str]) -> tuple[str, ...]:
     """Globs for names of files; none where one of them may mean more."""
     return tuple(globs) if all(is_certain(one) and PLAIN_GLOB.fullmatch(one) for one in globs) else ()
+
+
+def files_read(pattern: str, cwd: str) -> Effect:
+    """What is read by a tool that reads every file, and every folder, whose path fits a glob."""
+    parts = pattern.split("/")
+    plain = next((place for place, part in enumerate(parts) if re.search(r"[*?\[\]{}!()]", part)), len(parts))
+    folder = "/".join(parts[:plain]) or ("/" if pattern.startswith("/") else ".")
+    last = parts[-1] if plain < len(parts) and parts[-1] != "**" else ""
+    return Effect("read", join(cwd, folder), tree=True, only=_only([last]) if last else ())
 
 
 def _is_here(operands: list[str], options: list[tuple[str, str]], *, known: bool) -> bool:

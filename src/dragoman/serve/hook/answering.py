@@ -7,6 +7,7 @@ stops waiting: most clients take a hook that fails or is late for permission.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -100,7 +101,26 @@ def _payload(text: bytes) -> Mapping[str, Any]:
         raise UnknownPayload(f"it is not JSON: {error}") from error
     if not isinstance(payload, dict):
         raise UnknownPayload("it is not a JSON object")
+    if _STRING.sub(b"", text).count(b":") != _members(payload):
+        raise UnknownPayload("an object in it has two members of one name")
     return payload
+
+
+_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+
+
+def _members(value: Any) -> int:
+    """How many members the objects in a value have. Of two with one name a reader keeps one, and not every reader the
+    same: the client may run what was not decided about."""
+    count, todo = 0, [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, dict):
+            count += len(one)
+            todo += one.values()
+        elif isinstance(one, list):
+            todo += one
+    return count
 
 
 def _unknown(

@@ -188,10 +188,10 @@ def _proposed(unsettled: Counter[_Done]) -> Iterator[_Group]:
 
 def _rule_for(operation: op.Operation) -> tuple[Risk, Approval] | None:
     if isinstance(operation, op.FetchPage):
-        from dragoman.tools.web import host_of
+        from dragoman.tools.web import hosts_of
 
-        host = host_of(operation.url)
-        return ("high", Approval("allow", kind="fetch", domain=host)) if host else None
+        hosts = hosts_of(operation.url)
+        return ("high", Approval("allow", kind="fetch", domain=hosts[0])) if len(hosts) == 1 and hosts[0] else None
     if isinstance(operation, op.CallMcpTool) and operation.server:
         return "high", Approval(
             "allow", server=escape(operation.server), tool=f"*{escape(operation.tool)}", operation="call_mcp_tool"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -141,6 +142,32 @@ def host_of(url: str) -> str:
         return (urlsplit(url.strip()).hostname or "").removesuffix(".").lower()
     except ValueError:
         return ""
+
+
+_AUTHORITY: Final = re.compile(r"(?i)(?:https?|wss?|ftp):[/\\]*([^/\\?#]*)")
+
+
+def hosts_of(url: str) -> tuple[str, ...]:
+    """Every host that a program may take an address to lead to: of `https://a.example\\@b.example/` it is the
+    second to Python, and the first to a browser and to most clients (the URL Standard, 4.4)."""
+    first = host_of(url)
+    found = _AUTHORITY.match(re.sub(r"[\t\n\r]", "", url.strip("\0 \t\n\r")))
+    if found is None:
+        return (first,)
+    from urllib.parse import unquote
+
+    host = unquote(found[1]).rpartition("@")[2]
+    host = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
+    if not host.isascii():
+        with suppress(UnicodeError):
+            host = host.encode("idna").decode()
+    host = host.removesuffix(".").lower()
+    if _NUMBER.match(host.rpartition(".")[2]):
+        from socket import inet_aton, inet_ntoa
+
+        with suppress(OSError):
+            host = inet_ntoa(inet_aton(host))
+    return tuple(dict.fromkeys((first, host)))
 
 
 def _canonical_host(text: str, host: str) -> str:
