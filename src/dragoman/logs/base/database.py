@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 SQLITE = b"SQLite format 3\x00"
 """How a database begins."""
+_IN_MEMORY = 16 << 20
+"""Bytes of a database that are held in memory; of a larger one, a file is made."""
 _LOG_HEAD = 32
 """Bytes at the beginning of a write-ahead log that change when it begins anew."""
 
@@ -48,22 +50,23 @@ def beginning(path: Path, size: int) -> bytes:
 
 
 class Copy:
-    """The bytes of a database, given in pieces, put down where they may be opened."""
+    """The bytes of a database, given in pieces, put where they may be opened: in memory, or in a file of their own."""
 
     def __init__(self, path: Path) -> None:
-        from tempfile import TemporaryDirectory
-
         self._path = path
-        self._folder: TemporaryDirectory[str] = TemporaryDirectory(prefix="dragoman-")
-        self._file = Path(self._folder.name) / "copy.db"
+        self._pieces: list[bytes] = []
+        self._folder: TemporaryDirectory[str] | None = None
+        self._open: IO[bytes] | None = None
         self._log = beginning(log_beside(path), _LOG_HEAD)
-        self._open: IO[bytes] = self._file.open("wb")
         self.size = 0
 
     def write(self, data: bytes) -> None:
         """The next bytes."""
-        self._open.write(data)
         self.size += len(data)
+        if self._open is None and self.size <= _IN_MEMORY:
+            self._pieces.append(data)
+        else:
+            (self._open or self._put_down()).write(data)
 
     def opened(self) -> sqlite3.Connection:
         """The database, with what its log holds; texts come as bytes, for what is no UTF-8 is still somebody's words.
@@ -71,25 +74,67 @@ class Copy:
         A log only grows until it begins anew, so one that was read after the database and begins as it did before
         holds every page that may have changed meanwhile. Else both are read once more.
         """
+        log = beginning(log_beside(self._path), _LOG_HEAD)
+        database = None if self._open is not None or log or self._log else self._in_memory()
+        if database is None:
+            database = self._in_a_file()
+        database.text_factory = bytes
+        database.execute("PRAGMA trusted_schema = OFF")
+        return database
+
+    def _in_memory(self) -> sqlite3.Connection | None:
+        """A database without a log, where this build of SQLite can open bytes: making a folder and taking it away
+        takes longer than reading what most of them hold."""
+        import sqlite3
+
+        if not self.size or not hasattr(sqlite3.Connection, "deserialize"):
+            return None
+        data = b"".join(self._pieces)
+        if data[18:20] == b"\2\2":  # it is used with a log; SQLite opens no such bytes, and all of it is here
+            data = data[:18] + b"\1\1" + data[20:]
+        database = sqlite3.connect(":memory:")
+        try:
+            database.deserialize(data)
+        except sqlite3.Error:
+            database.close()
+            raise
+        return database
+
+    def _in_a_file(self) -> sqlite3.Connection:
         import shutil
         import sqlite3
 
-        self._open.close()
+        (self._open or self._put_down()).close()
+        file = self._file
         for _ in range(5):
             log = beginning(log_beside(self._path), _LOG_HEAD)
             if log == self._log:
                 break
             self._log = log
-            shutil.copyfile(self._path, self._file)
-            self.size = self._file.stat().st_size
+            shutil.copyfile(self._path, file)
+            self.size = file.stat().st_size
         if self._log:
-            shutil.copyfile(log_beside(self._path), log_beside(self._file))
-        database = sqlite3.connect(self._file)
-        database.text_factory = bytes
-        database.execute("PRAGMA trusted_schema = OFF")
-        return database
+            shutil.copyfile(log_beside(self._path), log_beside(file))
+        return sqlite3.connect(file)
+
+    def _put_down(self) -> IO[bytes]:
+        from tempfile import TemporaryDirectory
+
+        self._folder = TemporaryDirectory(prefix="dragoman-")
+        self._open = self._file.open("wb")
+        self._open.writelines(self._pieces)
+        self._pieces.clear()
+        return self._open
+
+    @property
+    def _file(self) -> Path:
+        assert self._folder is not None
+        return Path(self._folder.name) / "copy.db"
 
     def close(self) -> None:
         """Takes the copy away."""
-        self._open.close()
-        self._folder.cleanup()
+        self._pieces.clear()
+        if self._open is not None:
+            self._open.close()
+        if self._folder is not None:
+            self._folder.cleanup()

@@ -22,6 +22,10 @@ from .normalise import Normaliser, Place, moment
 _value = json.JSONDecoder(strict=False).raw_decode
 _object = re.compile(r'\{\s*"([^"\\]*)"\s*:')
 _blank = re.compile(r"[ \t\r\n]*")
+_values = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_member = re.compile(rb'[ \t\r\n]*([{,])[ \t\r\n]*"([^"\\]*)"[ \t\r\n]*:[ \t\r\n]*')
+_gap = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark some editors put before a text."""
 
@@ -44,6 +48,51 @@ class Pieces(msgspec.Struct):
 
 def pieces_of(data: bytes, listed: str) -> Pieces | None:
     """The pieces of an object, one of whose members is the list `listed`; `None` where there is no such list."""
+    return _pieces_of_whole(data, listed) or pieces_searched(data, listed)
+
+
+def _pieces_of_whole(data: bytes, listed: str) -> Pieces | None:
+    """The same of a document that is whole, as nearly all are: msgspec finds the ends of its values, in a third of
+    the time. Nothing for any other, and for one where a name comes twice or is not written as it is said."""
+    try:
+        values = _values(data)
+        elements = _elements(values[listed])
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    at, head, tail = 0, 0, 0
+    opened, found, members = b"{", [], []
+    for name, value in values.items():
+        begun = _member.match(data, at)
+        written = bytes(value)
+        if begun is None or begun[1] != opened or begun[2] != name.encode():
+            return None
+        start = begun.end()
+        at, opened = start + len(written), b","
+        if data[start:at] != written:
+            return None
+        if name != listed:
+            members.append(data[begun.start(2) - 1 : at])
+            continue
+        head = tail = start + 1
+        for element in elements:
+            begin = _past(data, tail)
+            tail = begin + len(memoryview(element))
+            found.append((begin, tail))
+        tail = _past(data, tail)
+    end = _past(data, at)
+    if data[end : end + 1] != b"}":
+        return None
+    return Pieces(b"{" + b",".join(members) + b"}", found, head, tail, end + 1)
+
+
+def _past(data: bytes, at: int) -> int:
+    """Where the next value stands, or the bracket that closes."""
+    gap = _gap.match(data, at)
+    return at if gap is None else gap.end()
+
+
+def pieces_searched(data: bytes, listed: str) -> Pieces | None:
+    """The same of any document, damaged or not, value by value."""
     scan = _Scan(data, listed)
     try:
         scan.object()
