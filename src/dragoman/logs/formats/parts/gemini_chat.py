@@ -81,6 +81,12 @@ class ChatReader(DocumentReader):
         self._servers: dict[str, set[str]] = {}
         self._prompted = False
         self._reply: _Reply | None = None
+        self._model_said = self.normaliser.maker(ev.ModelSaid, "text", "media", "model")
+        self._model_thought = self.normaliser.maker(ev.ModelThought, "text", "model", "hidden")
+        self._model_finished = self.normaliser.maker(ev.ModelFinished, "finish", "model")
+        self._tokens_used = self.normaliser.maker(ev.TokensUsed, "usage", "model")
+        self._noted = self.normaliser.maker(ev.ClientNoted, "name")
+        self._noted_with = self.normaliser.maker(ev.ClientNoted, "name", "data")
 
     # ── a document, or lines ───────────────────────────────────────────────
 
@@ -140,36 +146,38 @@ class ChatReader(DocumentReader):
     def document_ended(self, source: ev.Source) -> ev.AnyEvent:
         return self.normaliser.event(ev.ClientNoted, self._place_at(source), name="document/end")
 
-    def end(self) -> Iterator[ev.AnyEvent]:
-        yield from self._replied()
+    def end(self) -> list[ev.AnyEvent]:
+        events: list[ev.AnyEvent] = []
+        self._replied(events)
+        return events
 
     # ── records ────────────────────────────────────────────────────────────
 
-    def record(self, value: Any, source: ev.Source) -> Iterator[ev.AnyEvent]:
+    def add_record(self, value: Any, source: ev.Source, events: list[ev.AnyEvent]) -> None:
         if not isinstance(value, dict):
-            yield self.normaliser.unreadable(source, "a record is a JSON object")
+            events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
         elif isinstance(value.get("$rewindTo"), str):
-            yield from self._replied()
-            yield self._rewound(value["$rewindTo"], self._place_at(source))
+            self._replied(events)
+            events.append(self._rewound(value["$rewindTo"], self._place_at(source)))
         elif isinstance(value.get("$set"), dict):
-            yield from self._set(value["$set"], source)
+            self._set(value["$set"], source, events)
         elif isinstance(value.get("message"), str) and "messageId" in value:
-            yield self._prompt(value, source)
+            events.append(self._prompt(value, source))
         elif isinstance(value.get("parts"), list) and value.get("role") in ("user", "model"):
-            yield from self._message({"type": value["role"], "content": value["parts"]}, source)
+            self._message({"type": value["role"], "content": value["parts"]}, source, events)
         elif source.offset == 0 and not value.keys() - {"authType"}:
-            yield self._opened(value, source)
+            events.append(self._opened(value, source))
         elif "type" in value:
-            yield from self._message(value, source)
+            self._message(value, source, events)
         elif "sessionId" in value:
-            yield from self._replied()
-            yield self._header(value, source)
+            self._replied(events)
+            events.append(self._header(value, source))
         else:
-            yield self.normaliser.unknown(self._place_at(source), None)
+            events.append(self.normaliser.unknown(self._place_at(source), None))
 
     def _place_at(self, source: ev.Source, time: Any = None) -> Place:
         key = f"{self._stem}@{source.offset}"
-        return Place(source=source, key=key, session=self._session, stream=self._stream, time=moment(time))
+        return Place(source, key, self._session, self._stream, None, moment(time))
 
     def _header(self, value: Mapping[str, Any], source: ev.Source) -> ev.AnyEvent:
         own, resumed = as_text(value.get("sessionId")), self._session is not None
@@ -207,24 +215,27 @@ class ChatReader(DocumentReader):
             return self.normaliser.event(ev.ClientNoted, place, name=f"log/{value.get('type')}")
         return self.normaliser.event(ev.UserSaid, place, text=value["message"])
 
-    def _set(self, fields: Mapping[str, Any], source: ev.Source) -> Iterator[ev.AnyEvent]:
+    def _set(self, fields: Mapping[str, Any], source: ev.Source, events: list[ev.AnyEvent]) -> None:
         place = self._place_at(source, fields.get("lastUpdated"))
         messages = fields.get("messages")
         rest = {key: item for key, item in fields.items() if key != "messages"}
         if isinstance(fields.get("sessionId"), str):
-            yield from self._replied()
+            self._replied(events)
             self._session = place.session = self._session or fields["sessionId"]
-            yield self.normaliser.event(ev.SessionStarted, place, dialect=self.normaliser.client, resumed=True)
+            started = self.normaliser.event(ev.SessionStarted, place, dialect=self.normaliser.client, resumed=True)
+            events.append(started)
         else:
-            yield self.normaliser.event(ev.ClientNoted, place, name="$set", data=rest)
+            events.append(self._noted_with(place, "$set", rest))
         if isinstance(messages, list):
-            yield from self._replaced([one for one in messages if isinstance(one, dict)], source, place)
+            self._replaced([one for one in messages if isinstance(one, dict)], source, place, events)
 
     # ── the list of messages ───────────────────────────────────────────────
 
-    def _replaced(self, messages: list[dict[str, Any]], source: ev.Source, place: Place) -> Iterator[ev.AnyEvent]:
+    def _replaced(
+        self, messages: list[dict[str, Any]], source: ev.Source, place: Place, events: list[ev.AnyEvent]
+    ) -> None:
         """Another list takes the place of the messages so far: the same and more, a shorter one, or a summary."""
-        yield from self._replied()
+        self._replied(events)
         ids = [one["id"] for one in messages if isinstance(one.get("id"), str)]
         kept = set(ids)
         gone = next((index for index, id in enumerate(self._current) if id not in kept), None)
@@ -233,13 +244,12 @@ class ChatReader(DocumentReader):
         if gone is not None and copied:
             # After a compaction 0.61 writes a summary, then the rest of the conversation again under new ids.
             texts = [said(one.get("content"))[0] for one in new]
-            yield self.normaliser.event(
-                ev.ContextCompacted, place, summary=next((text for text in texts if text.startswith(_SNAPSHOT)), None)
-            )
+            summary = next((text for text in texts if text.startswith(_SNAPSHOT)), None)
+            events.append(self.normaliser.event(ev.ContextCompacted, place, summary=summary))
         elif gone is not None:
-            yield self.normaliser.event(ev.HistoryRewound, place, to=self._last_before(gone))
+            events.append(self.normaliser.event(ev.HistoryRewound, place, to=self._last_before(gone)))
         for index, one in enumerate(messages):
-            yield from self._message(one, source, index=index, copied=copied)
+            self._message(one, source, events, index=index, copied=copied)
         self._current = dict.fromkeys(ids)
 
     def _rewound(self, id: str, place: Place) -> ev.AnyEvent:
@@ -258,50 +268,64 @@ class ChatReader(DocumentReader):
         return f"{self._session or self._stem}:{id}:{self._told[id].number}"
 
     def _message(
-        self, value: dict[str, Any], source: ev.Source, *, index: int | None = None, copied: bool = False
-    ) -> Iterator[ev.AnyEvent]:
+        self,
+        value: dict[str, Any],
+        source: ev.Source,
+        events: list[ev.AnyEvent],
+        *,
+        index: int | None = None,
+        copied: bool = False,
+    ) -> None:
         """A message of its own, or the one at `index` of a list."""
         listed = index is not None
-        id = as_text(value.get("id")) or f"{self._stem}@{source.offset}{f'.{index}' if listed else ''}"
+        id = value.get("id")
+        if not isinstance(id, str) or not id:
+            id = f"{self._stem}@{source.offset}{f'.{index}' if listed else ''}"
         if self._reply is not None and self._reply.id != id:
-            yield from self._replied()
-        known = id in self._told
-        told = self._told.setdefault(id, _Told())
+            self._replied(events)
+        told = self._told.get(id)
+        known = told is not None
+        if told is None:
+            told = self._told[id] = _Told()
         if not listed:
             self._current[id] = None
-        place = self._place_at(source, value.get("timestamp"))
-        place.key, place.number = id, told.number
+        number = told.number
+        time = moment(value.get("timestamp"))
+        place = Place(source, id, self._session, self._stream, None, time, None, None, number)
         # In a rewritten list (`$set`, 0.47 to 0.56) a message it already had may be shortened: that is not said again.
         silent = copied or (listed and known)
         kind = value.get("type")
         if kind in _MODEL_TYPES:
-            yield from self._by_model(value, told, place, silent=silent)
+            self._by_model(value, told, place, events, silent=silent)
         elif kind == "user":
-            yield from self._by_user(value, told, place, silent=silent)
+            self._by_user(value, told, place, events, silent=silent)
         elif kind in ("info", "warning", "error"):
             if not known:
-                yield self._by_client(kind, value, place)
+                events.append(self._by_client(kind, value, place))
         elif not known:
-            yield self.normaliser.unknown(place, kind if isinstance(kind, str) else None)
-        if place.number == told.number and not listed and not self._owes(source):
-            yield self.normaliser.event(ev.ClientNoted, place, name=f"message/{kind}")
+            events.append(self.normaliser.unknown(place, kind if isinstance(kind, str) else None))
+        if place.number == number and not listed and not self._owes(source):
+            events.append(self._noted(place, f"message/{kind}"))
         told.number = place.number
 
     # ── the user and the client ────────────────────────────────────────────
 
-    def _by_user(self, value: dict[str, Any], told: _Told, place: Place, *, silent: bool) -> Iterator[ev.AnyEvent]:
+    def _by_user(
+        self, value: dict[str, Any], told: _Told, place: Place, events: list[ev.AnyEvent], *, silent: bool
+    ) -> None:
         content = value.get("content")
-        yield from self._responses(content, place)
+        parts = parts_of(content)
+        self._responses(parts, place, events)
         text, media = said(content)
-        if any("functionResponse" in part for part in parts_of(content)):
+        if media and any("functionResponse" in part for part in parts):
             media = ()  # what a tool gave, which its result tells
-        if (not text and not media) or silent or told.said == _digest(text):
+        if (not text and not media) or silent or told.said == (digest := _digest(text)):
             return
-        told.said = _digest(text)
+        told.said = digest
         shown = said(value.get("displayContent"))[0]
         if shown:
             # First what the user typed, then what was inserted for the files it names (sessions of April 2026).
-            yield self.normaliser.event(ev.UserSaid, place, text=shown, by="user")
+            events.append(self.normaliser.event(ev.UserSaid, place, text=shown, by="user"))
             text = "\n".join(piece for piece in _texts(content)[1:] if piece)
             if not text and not media:
                 return
@@ -310,7 +334,7 @@ class ChatReader(DocumentReader):
             # Up to 0.24.0 the task of an agent stands among the user's words, and is all that is kept of the agent:
             # a stream of its own, which its words tie to the call that spawned it.
             stream, place.stream = place.stream, f"agent-{place.key}"
-            yield self.normaliser.event(ev.UserSaid, place, text=task["words"], media=media, by="agent")
+            events.append(self.normaliser.event(ev.UserSaid, place, text=task["words"], media=media, by="agent"))
             place.stream = stream
             return
         if self._stream != "main" and by == "user":
@@ -318,17 +342,15 @@ class ChatReader(DocumentReader):
             given = None if self._prompted else _TASK.fullmatch(text)
             text = text if given is None else given["words"]
             self._prompted = True
-        yield self.normaliser.event(ev.UserSaid, place, text=text, media=media, by=by)
+        events.append(self.normaliser.event(ev.UserSaid, place, text=text, media=media, by=by))
 
-    def _responses(self, content: Any, place: Place) -> Iterator[ev.AnyEvent]:
+    def _responses(self, parts: list[dict[str, Any]], place: Place, events: list[ev.AnyEvent]) -> None:
         """Results as they were sent to the model; those a call's own record told are not told again."""
-        parts = parts_of(content)
         for part in parts:
             response = part.get("functionResponse")
             id = response.get("id") if isinstance(response, dict) else None
             if isinstance(id, str) and id not in self.normaliser.returned_ids:
-                native = result_of(id, [part], None)
-                yield self.normaliser.returned(place, native)
+                events.append(self.normaliser.returned(place, result_of(id, [part], None)))
 
     def _by_client(self, kind: str, value: dict[str, Any], place: Place) -> ev.AnyEvent:
         text = said(value.get("content"))[0]
@@ -340,35 +362,35 @@ class ChatReader(DocumentReader):
 
     # ── the model ──────────────────────────────────────────────────────────
 
-    def _by_model(self, value: dict[str, Any], told: _Told, place: Place, *, silent: bool) -> Iterator[ev.AnyEvent]:
+    def _by_model(
+        self, value: dict[str, Any], told: _Told, place: Place, events: list[ev.AnyEvent], *, silent: bool
+    ) -> None:
         model, content = as_text(value.get("model")), value.get("content")
-        thoughts = value.get("thoughts")
-        thoughts = thoughts if isinstance(thoughts, list) else []
         if not silent:
-            yield from self._thought(thoughts, content, told, place, model)
+            self._thought(value.get("thoughts"), content, told, place, model, events)
             text, media = said(content)
-            if (text or media) and told.said != _digest(text):
-                told.said = _digest(text)
-                yield self.normaliser.event(ev.ModelSaid, place, text=text, media=media, model=model)
+            if (text or media) and told.said != (digest := _digest(text)):
+                told.said = digest
+                events.append(self._model_said(place, text, media, model))
         tokens = value.get("tokens")
         if isinstance(tokens, dict):
             counted = _digest(str(tokens))
             if told.tokens is None:
                 told.tokens = counted
-                self._replies(place, model).used = (msgspec.structs.replace(place), _usage(tokens))
+                self._replies(place, model).used = (_same(place), _usage(tokens))
             elif counted != told.tokens:
-                yield self.normaliser.event(ev.ClientNoted, place, name="tokens/changed", data=tokens)
+                events.append(self._noted_with(place, "tokens/changed", tokens))
         calls = value.get("toolCalls")
         for record in calls if isinstance(calls, list) else ():
             if isinstance(record, dict):
-                yield from self._call(record, place, model)
+                self._call(record, place, model, events)
         for part in parts_of(content):
             call = part.get("functionCall")
             if isinstance(call, dict) and isinstance(call.get("name"), str):
                 id = as_text(call.get("id"))
                 if not (id in self.normaliser.calls or (id is None and (calls or silent))):
-                    self._replies(place, model).called = msgspec.structs.replace(place)
-                    yield self.normaliser.called(place, call_of(call, id or f"{place.key}.{place.number}"))
+                    self._replies(place, model).called = _same(place)
+                    events.append(self.normaliser.called(place, call_of(call, id or f"{place.key}.{place.number}")))
 
     def _replies(self, place: Place, model: str | None) -> _Reply:
         """The reply that is being told."""
@@ -380,51 +402,62 @@ class ChatReader(DocumentReader):
         """Whether what a record used is yet to be told."""
         return self._reply is not None and self._reply.used is not None and self._reply.used[0].source == source
 
-    def _replied(self) -> Iterator[ev.AnyEvent]:
+    def _replied(self, events: list[ev.AnyEvent]) -> None:
         """The end of the reply that was told last."""
-        reply, self._reply = self._reply, None
+        reply = self._reply
         if reply is None:
             return
+        self._reply = None
         told = self._told[reply.id]
         if reply.used is not None:
             place, usage = reply.used
             place.number = told.number
-            yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=reply.model)
+            events.append(self._tokens_used(place, usage, reply.model))
             told.number = place.number
         if reply.called is not None:
             place = reply.called
             place.number = told.number
-            yield self.normaliser.event(ev.ModelFinished, place, finish=FinishReason.CALLS, model=reply.model)
+            events.append(self._model_finished(place, FinishReason.CALLS, reply.model))
             told.number = place.number
 
     def _thought(
-        self, thoughts: list[Any], content: Any, told: _Told, place: Place, model: str | None
-    ) -> Iterator[ev.AnyEvent]:
-        texts = [_thought_text(one) for one in thoughts]
+        self, thoughts: Any, content: Any, told: _Told, place: Place, model: str | None, events: list[ev.AnyEvent]
+    ) -> None:
+        texts = [_thought_text(one) for one in thoughts] if isinstance(thoughts, list) else []
         if not texts:
+            if isinstance(content, str):
+                return
             texts = [one["text"] for one in parts_of(content) if one.get("thought") is True and _is_text(one)]
         for text in texts[told.thoughts :]:
-            yield self.normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=not text)
-        told.thoughts = max(told.thoughts, len(texts))
+            events.append(self._model_thought(place, text, model, not text))
+        if len(texts) > told.thoughts:
+            told.thoughts = len(texts)
 
-    def _call(self, record: dict[str, Any], place: Place, model: str | None) -> Iterator[ev.AnyEvent]:
+    def _call(self, record: dict[str, Any], place: Place, model: str | None, events: list[ev.AnyEvent]) -> None:
         name = record.get("name")
         if not isinstance(name, str):
-            yield self.normaliser.unknown(place, "toolCall")
+            events.append(self.normaliser.unknown(place, "toolCall"))
             return
-        id = as_text(record.get("id")) or f"{place.key}.{place.number}"
-        if id not in self.normaliser.calls:
+        normaliser = self.normaliser
+        id = record.get("id")
+        if not isinstance(id, str) or not id:
+            id = f"{place.key}.{place.number}"
+        agent = record.get("agentId")
+        if id not in normaliser.calls:
             self._learn(record)
-            self._replies(place, model).called = msgspec.structs.replace(place)
-            yield self.normaliser.called(place, call_of(record, id))
-            yield from self._agent_started(record, id, place)
+            self._replies(place, model).called = _same(place)
+            events.append(normaliser.called(place, call_of(record, id)))
+            if isinstance(agent, str):
+                events.append(self._agent_started(record, id, place, agent))
         result = record.get("result")
-        if id in self.normaliser.returned_ids or (result is None and record.get("status") not in _DONE):
+        if id in normaliser.returned_ids or (result is None and record.get("status") not in _DONE):
             return
-        at = msgspec.structs.replace(place, time=moment(record.get("timestamp")) or place.time)
-        yield self.normaliser.returned(at, result_of(id, result, record))
+        at = _same(place)
+        at.time = moment(record.get("timestamp")) or place.time
+        events.append(normaliser.returned(at, result_of(id, result, record)))
         place.number = at.number
-        yield from self._agent_ended(record, id, place)
+        if isinstance(agent, str):
+            events.append(self._agent_ended(record, id, place, agent))
 
     def _learn(self, record: Mapping[str, Any]) -> None:
         """A tool of an MCP server is shown with the server's name, which its own name may not hold."""
@@ -434,29 +467,31 @@ class ChatReader(DocumentReader):
             self._servers.setdefault(server, set()).add(tool)
             self.normaliser.knowing(servers=self._servers)
 
-    def _agent_started(self, record: Mapping[str, Any], id: str, place: Place) -> Iterator[ev.AnyEvent]:
-        agent = record.get("agentId")
-        if isinstance(agent, str):
-            arguments, shown = as_object(record.get("args")), as_object(record.get("resultDisplay"))
-            name = arguments.get("agent_name") or shown.get("agentName")
-            prompt = arguments.get("prompt")
-            yield self.normaliser.event(
-                ev.AgentStarted,
-                place,
-                agent=agent,
-                call_id=id,
-                name=as_text(name),
-                prompt=as_text(prompt),
-                agent_session=agent,
-            )
+    def _agent_started(self, record: Mapping[str, Any], id: str, place: Place, agent: str) -> ev.AnyEvent:
+        arguments, shown = as_object(record.get("args")), as_object(record.get("resultDisplay"))
+        name = arguments.get("agent_name") or shown.get("agentName")
+        prompt = arguments.get("prompt")
+        return self.normaliser.event(
+            ev.AgentStarted,
+            place,
+            agent=agent,
+            call_id=id,
+            name=as_text(name),
+            prompt=as_text(prompt),
+            agent_session=agent,
+        )
 
-    def _agent_ended(self, record: Mapping[str, Any], id: str, place: Place) -> Iterator[ev.AnyEvent]:
-        agent, shown = record.get("agentId"), as_object(record.get("resultDisplay"))
-        if isinstance(agent, str):
-            reason = as_text(shown.get("terminateReason")) or ""
-            status = "failed" if reason.startswith("ERROR") else _ENDINGS.get(reason, "unknown")
-            text = as_text(shown.get("result"))
-            yield self.normaliser.event(ev.AgentEnded, place, agent=agent, call_id=id, status=status, text=text)
+    def _agent_ended(self, record: Mapping[str, Any], id: str, place: Place, agent: str) -> ev.AnyEvent:
+        shown = as_object(record.get("resultDisplay"))
+        reason = as_text(shown.get("terminateReason")) or ""
+        status = "failed" if reason.startswith("ERROR") else _ENDINGS.get(reason, "unknown")
+        text = as_text(shown.get("result"))
+        return self.normaliser.event(ev.AgentEnded, place, agent=agent, call_id=id, status=status, text=text)
+
+
+def _same(place: Place) -> Place:
+    """The same place, to be told of later."""
+    return Place(place.source, place.key, place.session, place.stream, None, place.time, None, None, place.number)
 
 
 def _project_root(chats: Path) -> str | None:
@@ -531,12 +566,16 @@ def said(content: Any) -> tuple[str, tuple[Media, ...]]:
     """What a content says aloud: its texts, and its pictures and other files."""
     if isinstance(content, str):
         return content, ()
+    if not content:
+        return "", ()
     return "\n".join(text for text in _texts(content) if text), tuple(media_of(parts_of(content)))
 
 
 def media_of(parts: Iterable[Mapping[str, Any]]) -> Iterator[Media]:
     """The pictures and other files of parts."""
     for part in parts:
+        if "inlineData" not in part and "fileData" not in part:
+            continue
         inline, file = as_object(part.get("inlineData")), as_object(part.get("fileData"))
         kind = as_text(inline.get("mimeType") or file.get("mimeType")) or "application/octet-stream"
         data, url = as_text(inline.get("data")), as_text(file.get("fileUri"))

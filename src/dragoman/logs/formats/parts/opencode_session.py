@@ -11,6 +11,7 @@ from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import ExecutedBy, FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_values import as_integer, as_object, as_positive, as_text
 
+_UNEXPECTED = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 _NOTED_PARTS = frozenset({"agent", "file", "patch", "snapshot", "step-start"})
 
 
@@ -54,6 +55,13 @@ class Session:
         self._last: str | None = None
         self._kept: tuple[str | None] | None = None
         """The last event that still counts, once what was gone back to has been reached."""
+        self._reverted = (self._revert.get("messageID"), self._revert.get("partID"))
+        self._noted = normaliser.maker(ev.ClientNoted, "name")
+        self._noted_with = normaliser.maker(ev.ClientNoted, "name", "data")
+        self._model_said = normaliser.maker(ev.ModelSaid, "text", "model")
+        self._model_thought = normaliser.maker(ev.ModelThought, "text", "model", "hidden")
+        self._model_finished = normaliser.maker(ev.ModelFinished, "finish", "model")
+        self._tokens_used = normaliser.maker(ev.TokensUsed, "usage", "model", "cost")
 
     def begun(self) -> Iterator[ev.AnyEvent]:
         if self._record is None:
@@ -75,99 +83,114 @@ class Session:
             place.key += "/revert"
             yield self._normaliser.event(ev.HistoryRewound, place, to=self._kept[0] if self._kept else None)
 
-    def message(self, message: Record | None, parts: list[Record]) -> Iterator[ev.AnyEvent]:
+    def message(self, message: Record | None, parts: list[Record]) -> list[ev.AnyEvent]:
         """A message and its parts; parts whose message is lost are told as far as they tell themselves."""
-        info = message.value if message is not None else {}
-        parts = sorted(parts, key=lambda part: part.id)
-        events = self._message(message, info, parts)
-        for event in self._safely(events, message or parts[0]) if message or parts else ():
-            self._last = event.id
-            yield event
+        events: list[ev.AnyEvent] = []
+        if message is None and not parts:
+            return events
+        parts = sorted(parts, key=_id_of)
+        try:
+            self._message(message, message.value if message is not None else {}, parts, events)
+        except _UNEXPECTED as error:
+            events.append(self._unread(message or parts[0], error))
+        if events:
+            self._last = events[-1].id
+        return events
 
-    def printed(self, line: Record) -> Iterator[ev.AnyEvent]:
+    def printed(self, line: Record) -> list[ev.AnyEvent]:
         """A line of a run: a part of the model's, or an error; what the user said is not printed."""
+        events: list[ev.AnyEvent] = []
         part, error, time = line.value.get("part"), line.value.get("error"), line.value.get("timestamp")
         if isinstance(part, dict):
             info = {"role": "assistant", "time": {"created": time}}
-            yield from self._safely(self._part(Record(part, line.source, line.name), info, ()), line)
+            try:
+                self._part(Record(part, line.source, line.name), info, (), events)
+            except _UNEXPECTED as unread:
+                events.append(self._unread(line, unread))
         elif isinstance(error, dict):
-            yield self._error(error, self._place(line, time), retried=False)
+            events.append(self._error(error, self._place(line, time), retried=False))
         else:
-            yield self._normaliser.unknown(self._place(line, time), as_text(line.value.get("type")))
+            events.append(self._normaliser.unknown(self._place(line, time), as_text(line.value.get("type"))))
+        return events
 
-    def _message(self, message: Record | None, info: dict[str, Any], parts: list[Record]) -> Iterator[ev.AnyEvent]:
+    def _message(
+        self, message: Record | None, info: dict[str, Any], parts: list[Record], events: list[ev.AnyEvent]
+    ) -> None:
         if message is not None:
-            self._reached(message.id, None)
-            yield self._normaliser.event(
-                ev.ClientNoted,
-                self._place(message, created(info)),
-                name=f"message/{info.get('role')}",
-                data={key: info[key] for key in ("agent", "mode") if isinstance(info.get(key), str)},
-            )
-        media = tuple(read for part in parts if (read := _media(part.value)) is not None)
+            self._reached(message.id, None, events)
+            said = {key: info[key] for key in ("agent", "mode") if isinstance(info.get(key), str)}
+            events.append(self._noted_with(self._place(message, created(info)), f"message/{info.get('role')}", said))
+        media = tuple([read for part in parts if (read := _media(part.value)) is not None])
         for part in parts:
-            self._reached(as_text(part.value.get("messageID")), part.id)
-            for event in self._safely(self._part(part, info, media), part):
-                if isinstance(event, ev.UserSaid) and event.by != "client":
-                    media = ()
-                yield event
+            if self._revert:
+                self._reached(as_text(part.value.get("messageID")), part.id, events)
+            begin = len(events)
+            try:
+                self._part(part, info, media, events)
+            except _UNEXPECTED as error:
+                events.append(self._unread(part, error))
+            if media and any(isinstance(one, ev.UserSaid) and one.by != "client" for one in events[begin:]):
+                media = ()
         if message is not None and info.get("role") == "assistant":
-            yield from self._replied(message, info, parts)
+            self._replied(message, info, parts, events)
 
-    def _safely(self, events: Iterator[ev.AnyEvent], record: Record) -> Iterator[ev.AnyEvent]:
-        """The same; a record of a known kind in an unknown shape is kept, and the others are read."""
-        try:
-            yield from events
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            place = self._place(record, None)
-            place.key += "/unread"
-            yield self._normaliser.event(ev.Unreadable, place, reason=f"{type(error).__name__}: {error}")
+    def _unread(self, record: Record, error: Exception) -> ev.AnyEvent:
+        """A record of a known kind in an unknown shape is kept, and the others are read."""
+        place = self._place(record, None)
+        place.key += "/unread"
+        return self._normaliser.event(ev.Unreadable, place, reason=f"{type(error).__name__}: {error}")
 
     def _place(self, record: Record, time: Any) -> Place:
-        parent = record.value.get("messageID") or record.value.get("parentID")
-        return Place(
-            source=record.source,
-            key=record.id,
-            session=self._home,
-            stream=self._stream,
-            version=self._version,
-            time=moment(time),
-            parent=parent if isinstance(parent, str) else None,
-        )
+        value = record.value
+        parent = value.get("messageID") or value.get("parentID")
+        if not isinstance(parent, str):
+            parent = None
+        return Place(record.source, record.id, self._home, self._stream, self._version, moment(time), parent)
 
-    def _reached(self, message: str | None, part: str | None) -> None:
+    def _reached(self, message: str | None, part: str | None, events: list[ev.AnyEvent]) -> None:
         """Whether this is what the user went back to: it and what follows counts no more."""
-        at = (self._revert.get("messageID"), self._revert.get("partID"))
-        if self._kept is None and message is not None and at == (message, part):
-            self._kept = (self._last,)
+        if self._kept is None and message is not None and self._reverted == (message, part):
+            self._kept = (events[-1].id if events else self._last,)
 
     # ── parts ──────────────────────────────────────────────────────────────
 
-    def _part(self, part: Record, info: dict[str, Any], media: tuple[Media, ...]) -> Iterator[ev.AnyEvent]:
+    def _part(self, part: Record, info: dict[str, Any], media: tuple[Media, ...], events: list[ev.AnyEvent]) -> None:
         value = part.value
         kind, times = value.get("type"), as_object(value.get("time"))
         place = self._place(part, times.get("start") or times.get("created") or created(info))
         model = as_text(info.get("modelID"))
-        if kind == "text":
-            yield self._text(value, info, media, place)
-        elif kind == "reasoning":
-            text = as_text(value.get("text")) or ""
-            yield self._normaliser.event(ev.ModelThought, place, text=text, model=model, hidden=not text)
-        elif kind == "tool" and isinstance(value.get("tool"), str):
-            yield from self._tool(value, place)
+        if kind == "tool" and isinstance(value.get("tool"), str):
+            self._tool(value, place, events)
         elif kind == "step-finish":
-            yield from self._step(value, model, place)
-        elif kind == "compaction":
-            self._trigger = "auto" if value.get("auto") is True else "manual"
-            yield self._normaliser.event(ev.ClientNoted, place, name="part/compaction", data={"trigger": self._trigger})
-        elif kind == "retry":
-            yield self._error(as_object(value.get("error")), place, retried=True)
-        elif kind == "subtask":
-            yield self._subtask(value, place)
-        elif isinstance(kind, str) and kind in _NOTED_PARTS:
-            yield self._normaliser.event(ev.ClientNoted, place, name=f"part/{kind}")
+            self._step(value, model, place, events)
         else:
-            yield self._normaliser.unknown(place, f"part/{kind}" if isinstance(kind, str) else None)
+            events.append(self._told(kind, value, info, media, model, place))
+
+    def _told(
+        self,
+        kind: Any,
+        value: dict[str, Any],
+        info: dict[str, Any],
+        media: tuple[Media, ...],
+        model: str | None,
+        place: Place,
+    ) -> ev.AnyEvent:
+        """A part that is one event."""
+        if kind == "text":
+            return self._text(value, info, media, place)
+        if kind == "reasoning":
+            text = as_text(value.get("text")) or ""
+            return self._model_thought(place, text, model, not text)
+        if kind == "compaction":
+            self._trigger = "auto" if value.get("auto") is True else "manual"
+            return self._noted_with(place, "part/compaction", {"trigger": self._trigger})
+        if kind == "retry":
+            return self._error(as_object(value.get("error")), place, retried=True)
+        if kind == "subtask":
+            return self._subtask(value, place)
+        if isinstance(kind, str) and kind in _NOTED_PARTS:
+            return self._noted(place, f"part/{kind}")
+        return self._normaliser.unknown(place, f"part/{kind}" if isinstance(kind, str) else None)
 
     def _text(self, value: dict[str, Any], info: dict[str, Any], media: tuple[Media, ...], place: Place) -> ev.AnyEvent:
         text, role = as_text(value.get("text")) or "", info.get("role")
@@ -175,9 +198,9 @@ class Session:
             trigger, self._trigger = self._trigger, None
             return self._normaliser.event(ev.ContextCompacted, place, summary=text, trigger=trigger)
         if role == "assistant":
-            return self._normaliser.event(ev.ModelSaid, place, text=text, model=as_text(info.get("modelID")))
+            return self._model_said(place, text, as_text(info.get("modelID")))
         if role != "user":
-            return self._normaliser.event(ev.ClientNoted, place, name="part/text", data={"text": text})
+            return self._noted_with(place, "part/text", {"text": text})
         if value.get("synthetic") is True:
             return self._normaliser.event(ev.UserSaid, place, text=text, by="client")
         by = "user" if self._stream == "main" else "agent"
@@ -190,7 +213,7 @@ class Session:
             return self._normaliser.event(ev.UserSaid, place, text=prompt)
         return self._normaliser.event(ev.CommandInvoked, place, name=f"/{command}", arguments=prompt)
 
-    def _tool(self, value: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
+    def _tool(self, value: dict[str, Any], place: Place, events: list[ev.AnyEvent]) -> None:
         name, state = value["tool"], as_object(value.get("state"))
         id = as_text(value.get("callID")) or place.key
         if id in self._normaliser.calls:  # a provider may reuse ids (no session shows it)
@@ -207,21 +230,22 @@ class Session:
             given if isinstance(given, dict | str) else {} if given is None else str(given),
             executed_by=ExecutedBy.PROVIDER if hosted else ExecutedBy.CLIENT,
         )
-        place.time = moment(times.get("start")) or place.time
-        yield self._normaliser.called(place, native)
+        start = moment(times.get("start"))
+        place.time = start or place.time
+        events.append(self._normaliser.called(place, native))
         agent = as_text(metadata.get("sessionId")) or as_text(metadata.get("sessionID"))
         if agent is not None and name == "task":
-            yield self._agent_started(agent, id, as_object(given), place)
+            events.append(self._agent_started(agent, id, as_object(given), place))
         status = state.get("status")
         if status not in ("completed", "error"):
             return  # it is still running, or was when its process ended
-        start, end = moment(times.get("start")), moment(times.get("end"))
+        end = moment(times.get("end"))
         place.time = end or place.time
         took = (end - start).total_seconds() if start is not None and end is not None else None
-        yield self._normaliser.returned(place, _result(id, value, state), duration=took)
+        events.append(self._normaliser.returned(place, _result(id, value, state), duration=took))
         if agent is not None and name == "task":
             ending = "completed" if status == "completed" else "failed"
-            yield self._normaliser.event(ev.AgentEnded, place, agent=agent, status=ending, call_id=id)
+            events.append(self._normaliser.event(ev.AgentEnded, place, agent=agent, status=ending, call_id=id))
 
     def _agent_started(self, agent: str, id: str, given: dict[str, Any], place: Place) -> ev.AnyEvent:
         return self._normaliser.event(
@@ -236,28 +260,29 @@ class Session:
 
     # ── how a reply ended ──────────────────────────────────────────────────
 
-    def _step(self, value: dict[str, Any], model: str | None, place: Place) -> Iterator[ev.AnyEvent]:
+    def _step(self, value: dict[str, Any], model: str | None, place: Place, events: list[ev.AnyEvent]) -> None:
         tokens = value.get("tokens")
         if isinstance(tokens, dict):
-            yield self._tokens(tokens, value.get("cost"), model, place)
+            events.append(self._tokens(_usage(tokens), value.get("cost"), model, place))
         finish = _FINISH.get(str(value.get("reason")), FinishReason.UNKNOWN)
-        yield self._normaliser.event(ev.ModelFinished, place, finish=finish, model=model)
+        events.append(self._model_finished(place, finish, model))
 
-    def _tokens(self, tokens: dict[str, Any], cost: Any, model: str | None, place: Place) -> ev.AnyEvent:
-        known = as_positive(cost)  # 1.18.16 logs an unknown price as 0
-        return self._normaliser.event(ev.TokensUsed, place, usage=_usage(tokens), model=model, cost=known)
+    def _tokens(self, usage: Usage, cost: Any, model: str | None, place: Place) -> ev.AnyEvent:
+        return self._tokens_used(place, usage, model, as_positive(cost))  # 1.18.16 logs an unknown price as 0
 
-    def _replied(self, message: Record, info: dict[str, Any], parts: list[Record]) -> Iterator[ev.AnyEvent]:
+    def _replied(self, message: Record, info: dict[str, Any], parts: list[Record], events: list[ev.AnyEvent]) -> None:
         """What the message itself knows of its end: what went wrong, and its tokens where no step counted them."""
+        tokens, error = info.get("tokens"), info.get("error")
+        counted = any(part.value.get("type") == "step-finish" for part in parts)
+        usage = _usage(tokens) if isinstance(tokens, dict) and not counted else None
+        if (usage is None or not usage.total) and not isinstance(error, dict):
+            return
         place = self._place(message, as_object(info.get("time")).get("completed") or created(info))
         place.number = 1
-        tokens = info.get("tokens")
-        counted = any(part.value.get("type") == "step-finish" for part in parts)
-        if isinstance(tokens, dict) and not counted and _usage(tokens).total:
-            yield self._tokens(tokens, info.get("cost"), as_text(info.get("modelID")), place)
-        error = info.get("error")
+        if usage is not None and usage.total:
+            events.append(self._tokens(usage, info.get("cost"), as_text(info.get("modelID")), place))
         if isinstance(error, dict):
-            yield self._error(error, place, retried=False)
+            events.append(self._error(error, place, retried=False))
 
     def _error(self, error: dict[str, Any], place: Place, *, retried: bool) -> ev.AnyEvent:
         name, data = as_text(error.get("name")), as_object(error.get("data"))
@@ -311,6 +336,10 @@ def _usage(tokens: Mapping[str, Any]) -> Usage:
         output_tokens=(answer or 0) + (thoughts or 0) if beside else answer,
         reasoning_tokens=thoughts,
     )
+
+
+def _id_of(record: Record) -> str:
+    return record.id
 
 
 def created(value: Mapping[str, Any]) -> float:
