@@ -181,3 +181,22 @@ def test_numbered_lines_are_told_apart_from_all_others(
         other = "\n".join(f"{padding}{number}\t{line}" for number, line in zip(numbers, lines, strict=True))
         assert unnumbered(other) is None
     assert unnumbered(f"{text}\nno number") is None
+
+
+@given(
+    lines=st.lists(st.text(st.characters(exclude_characters="\n"), max_size=6) | st.just("| : 7: "), min_size=1),
+    first=st.integers(1, 2_600),
+    mark=st.sampled_from([": ", "| "]),
+    digits=st.sampled_from([1, 5]),
+    data=st.data(),
+)
+def test_numbered_lines_are_read_the_same_whichever_way(
+    lines: list[str], first: int, mark: str, digits: int, data: st.DataObject
+) -> None:
+    """With the marks named, which spares a pattern, and by the pattern alone."""
+    numbers = [f"{number:0{digits}}{mark}" for number in range(first, first + len(lines))]
+    if data.draw(st.booleans()):
+        other = data.draw(st.sampled_from(["", " 1: ", f"{first}: ", f"{first}", "| ", "000: "]))
+        numbers[data.draw(st.integers(0, len(lines) - 1))] = other
+    text = "\n".join(map(str.__add__, numbers, lines))
+    assert unnumbered(text, r"(?::\ |\|\ )", (": ", "| ")) == unnumbered(text, r"(?::\ |\|\ )", ())

@@ -225,10 +225,12 @@ _MOSTLY: Final = 4
 
 def _have_numbers(lines: Sequence[str]) -> bool:
     """Whether each line has its number and a bar, however many were left out between them."""
-    found = [_BAR.match(line) for line in lines]
-    numbers = [int(one[1]) for one in found if one is not None]
-    if len(numbers) < len(lines):
-        return False
+    numbers: list[int] = []
+    for line in lines:
+        found = _BAR.match(line)
+        if found is None:
+            return False
+        numbers.append(int(found[1]))
     return all(one < other for one, other in pairwise(numbers)) and (len(numbers) > 1 or "→" in lines[0])
 
 
@@ -297,7 +299,8 @@ def _names(path: str, line: str) -> bool:
     """Whether a line names the file that it is said to be all of."""
     if len(path) <= 2:
         return False
-    before, name, after = line.partition(PurePosixPath(path).name)
+    last = path.rpartition("/")[2]
+    before, name, after = line.partition(last if last not in ("", ".") else PurePosixPath(path).name)
     return path in line or (name != "" and not before[-1:].isalnum() and not after[:1].isalnum())
 
 

@@ -23,6 +23,10 @@ class MatchLine(NamedTuple):
     text: str
 
 
+Line = tuple[str, int | None, bool, str]
+"""What a `MatchLine` holds: results have thousands of them, and those without names are made in a fifth of the time."""
+
+
 def lines_of(match: out.Match, first: int | None = None) -> Iterator[MatchLine]:
     """The lines of a match and those around it. `first` is the number of a match whose line is not known."""
     line = first if match.line is None else match.line
@@ -32,41 +36,43 @@ def lines_of(match: out.Match, first: int | None = None) -> Iterator[MatchLine]:
         yield MatchLine(match.path, None if line is None else line + index, 0 <= index < len(matched), text)
 
 
-def matches_in(lines: Iterable[MatchLine | None], within: int | None = None) -> tuple[out.Match, ...] | None:
+def matches_in(lines: Iterable[Line | None], within: int | None = None) -> tuple[out.Match, ...] | None:
     """The matches that lines show, one per matching line; `None` where there are lines and no match.
 
     `None` among the lines separates two stretches of a file. A line around a match belongs to the one before it if it
     follows there (and is one of the `within` lines that were asked for), else to the one after it.
     """
-    found: list[tuple[MatchLine, list[str], list[str]]] = []
+    found: list[tuple[str, int | None, str, list[str], list[str]]] = []
     before: list[str] = []
     after: list[str] | None = None
     path: str | None = None
-    line: MatchLine | None = None
+    last: int | None = None
+    line: Line | None = None
     for line in lines:
-        if line is None or line.path != path:
-            before, after, path = [], None, None if line is None else line.path
         if line is None:
+            before, after, path = [], None, None
             continue
-        if line.matched:
-            after = []
-            found.append((line, before, after))
+        its, number, matched, text = line
+        if its != path:
+            before, after, path = [], None, its
+        if matched:
+            after, last = [], number
+            found.append((its, number, text, before, after))
             before = []
-        elif after is not None and not before and _follows(found[-1][0], len(after), line.number, within):
-            after.append(line.text)
+        elif after is not None and not before and _follows(last, len(after), number, within):
+            after.append(text)
         else:
-            before.append(line.text)
+            before.append(text)
     if not found and line is not None:
         return None
-    return tuple(
-        [out.Match(one.path, one.number, one.text, tuple(before), tuple(after)) for one, before, after in found]
-    )
+    return tuple([out.Match(its, number, text, tuple(pre), tuple(post)) for its, number, text, pre, post in found])
 
 
-def _follows(match: MatchLine, shown: int, number: int | None, within: int | None) -> bool:
+def _follows(match: int | None, shown: int, number: int | None, within: int | None) -> bool:
+    """Whether a line follows the match with that number, of which so many lines were shown after it."""
     if within is not None and shown >= within:
         return False
-    return number is None or match.number is None or number == match.number + shown + 1
+    return number is None or match is None or number == match + shown + 1
 
 
 # ── as search tools print them ───────────────────────────────────────────────
@@ -120,12 +126,12 @@ _RIPGREP = re.compile(r"(.+?)(?::(\d+):|-(\d+)-)(.*)")
 
 def from_ripgrep(lines: Iterable[str], within: int | None = None) -> tuple[out.Match, ...] | None:
     """The matches of such lines with numbers (`within` as in `matches_in`); `None` where a line is none of them."""
-    read: list[MatchLine | None] = []
+    read: list[Line | None] = []
     for line in lines:
         found = _RIPGREP.fullmatch(line)
         if found is None and line != "--":
             return None
-        read.append(None if found is None else MatchLine(found[1], int(found[2] or found[3]), bool(found[2]), found[4]))
+        read.append(None if found is None else (found[1], int(found[2] or found[3]), bool(found[2]), found[4]))
     return matches_in(read, within)
 
 
@@ -136,13 +142,15 @@ def in_groups(
 
     `heading` is a pattern with the path, `line` one with a number, a mark (":" for a match) and a text.
     """
-    read: list[MatchLine | None] = []
+    read: list[Line | None] = []
     strange: list[str] = []
     path: str | None = None
+    numbered = line.fullmatch
     for one in lines:
-        found = line.fullmatch(one)
+        found = numbered(one)
         if found is not None and path is not None:
-            read.append(MatchLine(path, int(found[1]), found[2] == ":", found[3]))
+            number, mark, text = found.groups()
+            read.append((path, int(number), mark == ":", text))
         elif (head := heading.fullmatch(one)) is not None:
             path = head[1]
             read.append(None)

@@ -204,14 +204,17 @@ def numbered(mark: str, *, width: int | None = 0, formerly: Sequence[str] = ()) 
 
     `width` is that of the numbers; `None`: that of the last one.
     """
-    marks = f"(?:{'|'.join(map(re.escape, (mark, *formerly)))})"
+    all_marks = (mark, *formerly)
+    marks = f"(?:{'|'.join(map(re.escape, all_marks))})"
+    alike = any(one is not other and one.startswith(other) for one in all_marks for other in all_marks)
+    plain = () if alike else all_marks
 
     def write(value: tuple[int, str], _asked: op.Operation) -> str:
         first, text = value
         columns = len(str(first + text.count("\n"))) if width is None else width
         return number_lines(out.FileOutcome("", text, first), mark, columns)
 
-    return Body(lambda text, _asked: unnumbered(text, marks), write, fields=("first_line", "text"))
+    return Body(lambda text, _asked: unnumbered(text, marks, plain), write, fields=("first_line", "text"))
 
 
 # ── parts ────────────────────────────────────────────────────────────────────
