@@ -38,6 +38,16 @@ APPLIED = (
     ("a\n\n\n", "@@|+x", "a\n\n\nx\n"),
     ("\ufeffa\nb\n", "@@|-a|+x", "x\nb\n"),
     ("a\r\nb\r\nc\n", "@@|-c|+x|+y", "a\r\nb\r\nx\r\ny\r\n"),
+    # Which line ends most of the first five lines have decides, whatever comes after them.
+    ("a\nb\r\nc\r\nd\r\ne\nf\n", "@@|-d|+x", "a\r\nb\r\nc\r\nx\r\ne\r\nf\r\n"),
+    ("a\r\nb\r\nc\nd\ne\nf\r\n", "@@|-c|+x", "a\nb\nx\nd\ne\nf\n"),
+    ("a\nb\r\nc\nd\ne\nf\r\ng\r\nh\r\n", "@@|-c|+x", "a\nb\nx\nd\ne\nf\ng\nh\n"),
+    ("a\r\nb\nc\r\nd\n", "@@|-b|+x", "a\nx\nc\nd\n"),
+    # An empty line that is not found stands for the end: what is put there keeps the order of the patch.
+    ("", "@@|+d|@@| |+e", "d\n\ne"),
+    ("", "@@|-|+b|@@|+d|@@| |+q", "b\nd\n\nq"),
+    ("a\n", "@@|-a|+b|@@|+d|@@| |+q", "b\nd\n\nq\n"),
+    ("a\nb\n", "@@|+d|@@| |+q", "\nq\na\nb\nd\n"),
     ("a\nb\r\n", "@@|-a|+x", "x\nb\n"),
     ("c\nq\nq", "@@|+a|@@ q| q|+z", "c\nq\nq\nz\na"),
 )

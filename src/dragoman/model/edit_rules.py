@@ -96,10 +96,10 @@ class PatchRules(Value, frozen=True):
     insert: Literal["anchor", "end", "cursor", "cursor_or_end"] = "anchor"
     """Where lines go that replace none: after the last anchor (without one, to the end), always to the end, or to where
     the search stands (`cursor_or_end`: those that must be at the end of the file, to the end)."""
-    line_ends: Literal["per_line", "lf", "any", "majority", "most"] = "per_line"
+    line_ends: Literal["per_line", "lf", "any", "first_five", "most"] = "per_line"
     """`per_line`: a line ends with LF, CRLF or CR, and a new one as the file's first does; `lf`: with LF alone, and a
-    CR is text of its line; `any` and `majority`: all lines with CRLF if any or most lines had it, else with LF;
-    `most`: all lines with what most had, CR too."""
+    CR is text of its line; `any`: all lines with CRLF if any line had it, else with LF; `first_five`: if most of the
+    first five had it; `most`: all lines with what most had, CR too."""
     lone_returns: Literal["refuse", "accept"] = "accept"
     """Whether a file may have a CR that ends no line."""
     reindents: bool = False

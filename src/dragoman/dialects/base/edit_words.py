@@ -148,7 +148,7 @@ _PATCH_ENDS: Final = {
     "per_line": "line ends stay",
     "lf": "changed lines end with LF",
     "any": _ENDS["any"],
-    "majority": _ENDS["majority"],
+    "first_five": "line ends as most of the first five lines'",
     "most": _ENDS["majority"],
 }
 _WHOLE_FILE: Final = {"if_all": "", "most": "; it gets the line ends that most lines had before"}

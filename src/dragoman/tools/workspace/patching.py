@@ -50,11 +50,15 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
     if decoded is None:
         raise binary(path, data)
     text, encoding = with_mark(*decoded) if rules.byte_order_mark == "text" else decoded
-    unified = rules.line_ends in ("any", "majority", "most")
-    count = text.count("\r\n") if unified else 0
-    crlf = count > 0 if rules.line_ends == "any" else 2 * count > text.count("\n")
-    written = most_common_end(text) if rules.line_ends == "most" else "\r\n" if crlf else "\n"
-    if count:
+    unified = rules.line_ends in ("any", "first_five", "most")
+    crlf = unified and "\r\n" in text
+    written = "\n"
+    if rules.line_ends == "most":
+        written = most_common_end(text)
+    elif crlf:
+        first = re.findall("\r?\n", text)[:5] if rules.line_ends == "first_five" else ["\r\n"]
+        written = "\r\n" if 2 * first.count("\r\n") > len(first) else "\n"
+    if crlf:
         text = text.replace("\r\n", "\n")
     if rules.line_ends == "most":
         text = text.replace("\r", "\n")
@@ -169,6 +173,8 @@ class _Task:
             size -= 1
         if at is None:
             self._not_found(old, cursor, "the lines to replace")
+        if not old:
+            return [_Change(at, 0, new, after_all=self.rules.insert == "anchor")], at
         given = new
         if self.rules.reindents:
             lines = reindented(old, self.lines[at : at + len(old)], new)
