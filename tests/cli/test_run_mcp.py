@@ -13,12 +13,15 @@ from dragoman.model import CallMcpTool, ToolCalled
 from tests.engine.loopback import Loopback, Turn, loopback
 
 from .conftest import User
+from .terminal import Terminal
 from .test_chat import chats
 from .test_run import DONE, no_keys, records, runs, said, starts
+from .test_run_terminal import at_terminal
 
 __all__ = ["no_keys"]
 
 PEER = str(Path(__file__).parents[1] / "agents" / "mcp_peer.py")
+ASKING = f'[mcp.servers.asking]\ncommand = "{sys.executable}"\nargs = ["{Path(PEER).with_name("mcp_asking.py")}"]\n'
 ECHO = Turn("I ask the server.", calls=(("c1", "mcp__peer__echo", {"text": "hello there"}),))
 
 
@@ -140,3 +143,58 @@ async def test_another_model_of_a_chat_goes_on_with_the_same_servers(user: User)
     assert '"mcp__peer__echo"' in tools
     assert "hello there" in told
     assert len(journal.read_text().splitlines()) == 1
+
+
+async def test_a_chat_says_what_a_prompt_of_a_server_says_and_adds_its_resources(user: User) -> None:
+    user.settings(ASKING)
+    lines = (
+        "/prompt\n/prompt asking/review path='a b.py' depth=2\n/prompt asking/example\n"
+        "/prompt asking/review\n/prompt review\n/prompt asking/review path='a\n"
+        "what is in @asking:notes://today?\nand in @asking:notes://tomorrow?\n"
+    )
+    async with loopback(DONE, DONE, DONE, DONE) as server:
+        answer = await chats(user, server, lines)
+    asked = [request.body["messages"][-1]["content"] for request in server.requests]
+    texts = [one if isinstance(one, str) else "|".join(part["text"] for part in one) for one in asked]
+    assert texts == [
+        "Review a b.py to depth 2.",
+        "user:|One?|assistant:|Two.|user:|Three?",
+        "what is in @asking:notes://today?\n\nContents of notes://today:\n\nbuy milk",
+        "and in @asking:notes://tomorrow?",
+    ]
+    assert "asking/review path=… [depth=…]  Reviews a file." in answer.err
+    assert "the prompt asking/review needs path" in answer.err
+    assert "Say which: /prompt SERVER/NAME ARGUMENT=VALUE" in answer.err
+    assert "The quotes do not match" in answer.err
+    assert "@asking:notes://tomorrow is left out: the MCP server asking answered:" in answer.err
+
+
+async def test_a_server_asks_the_user_on_the_terminal_and_the_model_with_a_yes(user: User) -> None:
+    user.settings(ASKING)
+    calls = Turn("I book.", calls=(("c1", "mcp__asking__book", {}),))
+    think = Turn("I think.", calls=(("c2", "mcp__asking__think", {}),))
+
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("Allow it?")
+        terminal.types("y\n")
+        terminal.sees("? the MCP server asking asks you: name\n  | A table at eight.\n  | Name: Who it is for\n")
+        terminal.sees("Your answer > ")
+        terminal.types("Ada\n")
+        terminal.sees("Your answer > ")
+        terminal.types("3\n")
+        terminal.sees("Your choice (a number, or your own words) [no] > ")
+        terminal.types("\n")
+        terminal.sees("? think of asking")
+        terminal.sees("Allow it?")
+        terminal.types("y\n")
+        terminal.sees("mcp_sampling of asking")
+        terminal.sees("Answer with a number.")
+        terminal.sees("Allow it?")
+        terminal.types("y\n")
+
+    async with loopback(calls, think, Turn("42"), DONE) as server:
+        _, code = await at_terminal(user, server, scene, "run", "book a table")
+        assert "accept: {'name': 'Ada', 'people': 3, 'window': False}" in said(server.requests[1])
+        assert server.requests[2].body["max_tokens"] == 50
+        assert "said 42" in said(server.requests[3])
+    assert code == 0

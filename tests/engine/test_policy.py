@@ -186,6 +186,26 @@ async def test_a_tools_own_limit_stands_before_the_policys() -> None:
     assert "stopped after 0.02 seconds" in results(result)[0]
 
 
+async def test_the_time_that_a_person_takes_to_answer_does_not_count() -> None:
+    @tool(timeout=0.05)
+    async def ask(context: Context) -> str:
+        """Asks somebody who takes a while, twice, and at the same time."""
+        with context.waiting_for_user(), context.waiting_for_user():
+            await asyncio.sleep(0.3)
+        return f"answered after {context.user_seconds > 0.25}"
+
+    @tool(timeout=0.05)
+    async def dawdle(context: Context) -> None:
+        """Has its answer, and does not end."""
+        with context.waiting_for_user():
+            await asyncio.sleep(0.1)
+        await asyncio.Event().wait()
+
+    result, _ = await run([ask, dawdle], calls(("ask", {}), ("dawdle", {})), "ok", policy=ToolPolicy(timeout=9))
+    assert results(result)[0] == "answered after True"
+    assert "stopped after 0.05 seconds" in results(result)[1]
+
+
 async def test_a_plain_function_that_hangs_is_left_behind_and_told_so() -> None:
     told = threading.Event()
     release = threading.Event()

@@ -31,6 +31,7 @@ HELP: Final[Mapping[str, str]] = {
     "/context": "show what the next request holds, and how much of the model's window",
     "/diff": "show what this conversation changed in your files",
     "/undo": "restore the files that the model's file tools changed, turn by turn; it cannot undo commands",
+    "/prompt [SERVER/NAME ARGUMENT=VALUE …]": "say what a prompt of an MCP server says, or list the prompts",
     "/plan [TASK]": "let the model read and plan, and change nothing, until /plan off",
     "/compact": "replace the conversation by a summary the model writes",
     "/clear": "begin a new conversation in this folder",
@@ -41,6 +42,7 @@ HELP: Final[Mapping[str, str]] = {
     "/exit": "end (Ctrl-D does the same)",
     "!COMMAND": "run a command yourself; the model sees it with your next message",
     "@FILE": "add a file of this folder to your message; Tab completes its name",
+    "@SERVER:URI": "add a resource of an MCP server to your message",
 }
 _KEYS: Final = (
     "A line that ends in \\ continues on the next one, and Alt-Enter begins a new line; a pasted block is one message. "
@@ -66,6 +68,7 @@ class ChatCommands:
             "/diff": self._diff,
             "/undo": self._undo,
             "/plan": self._plan,
+            "/prompt": self._prompt,
             "/compact": self._compact,
             "/clear": self._clear,
             "/resume": self._resume,
@@ -197,6 +200,29 @@ class ChatCommands:
         self._console.note("Plan mode: the model can read, search and plan. /plan off ends it.")
         if task:
             self._runner.run(session.turn(task))
+
+    def _prompt(self, wanted: str) -> None:
+        import shlex
+
+        if not wanted:
+            prompts = self._runner.run(self._session.prompts())
+            rows = [(foreign(one.usage, one_line=True), one.description or "") for one in prompts]
+            width = max((len(usage) for usage, _ in rows), default=0)
+            for usage, about in rows:
+                self._wrapped(f"{usage:<{width}}  ", foreign(about.partition("\n")[0], one_line=True))
+            if not rows:
+                self._console.note("No MCP server that is open has prompts.")
+            return
+        try:
+            name, *words = shlex.split(wanted)
+        except ValueError as error:
+            raise click.UsageError(f"The quotes do not match: {error}.") from error
+        server, slash, prompt = name.partition("/")
+        pairs = [word.partition("=") for word in words]
+        if not slash or not all(equals for _, equals, _ in pairs):
+            raise click.UsageError("Say which: /prompt SERVER/NAME ARGUMENT=VALUE; /prompt lists them.")
+        given = {argument: value for argument, _, value in pairs}
+        self._runner.run(self._session.prompt_turn(server, prompt, given))
 
     def _compact(self, _: str) -> None:
         if not self._session.conversation():

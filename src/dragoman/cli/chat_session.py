@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +17,7 @@ import msgspec
 from dragoman import engine, logs, tools
 from dragoman.config.files import private
 from dragoman.errors import MediaError, ToolError, writing
+from dragoman.model import user
 from dragoman.model.outcomes import ChangesOutcome, CommandOutcome
 from dragoman.registry import TOOLS
 from dragoman.tools import workspace
@@ -25,11 +27,12 @@ from .attachments import attached, content_of, message_of
 from .records import find_run
 from .session import Session
 from .session_options import Options
-from .terminal.console import Console, ExitCode
+from .terminal.console import Console, ExitCode, foreign
 
 if TYPE_CHECKING:
+    from dragoman.agents.mcp import McpPrompt
     from dragoman.model import Media, Message
-    from dragoman.model.outcomes import Outcome
+    from dragoman.model.outcomes import Outcome, Resource
 
     from .terminal.type_ahead import TypeAhead
 
@@ -68,7 +71,7 @@ class ChatSession(Session):
         from .terminal.live import Lines
 
         journal, begun = workspace.Journal(), len(self.events)
-        message = self._message(prompt) if isinstance(prompt, str) and prompt else prompt
+        message = await self._message(prompt) if isinstance(prompt, str) and prompt else prompt
         self.workspace.follow(journal)
         try:
             with ExitStack() as stack:
@@ -89,16 +92,17 @@ class ChatSession(Session):
         ran = sum(isinstance(one, op.RunCommand) for event in called for one in event.call.operations)
         return ran + sum(isinstance(event, CommandInvoked) and event.name == "!" for event in events)
 
-    def _message(self, text: str) -> Message:
-        """What is sent for what was typed: with what happened since the last turn, and the files it names."""
+    async def _message(self, text: str) -> Message:
+        """What is sent for what was typed: with what happened since the last turn, and what it names with "@"."""
         parts: list[str | Media] = [*self._pending, text, *self._attached]
         self._attached = ()
         self._pending.clear()
         for name in dict.fromkeys(found[1].rstrip(".,;:!?)") for found in _FILE.finditer(text)):
             content = self._file(name)
-            if content is not None:
-                parts.append(content)
-                self._console.note(f"with {name}")
+            contents = await self._resource(name) if content is None else [content]
+            if contents:
+                parts += contents
+                self._console.note(foreign(f"with {name}", one_line=True))
         parts += [_PLANNING] if self._planning else []
         return message_of("", parts)
 
@@ -112,6 +116,47 @@ class ChatSession(Session):
         except (MediaError, ToolError) as error:
             self._console.warn(f"@{name} is left out: {error}")
             return None
+
+    async def _resource(self, name: str) -> Sequence[str | Media]:
+        """A resource of an MCP server that a message names: `SERVER:URI`."""
+        server, colon, uri = name.partition(":")
+        connection = self._servers.connections.get(server) if self._servers is not None and colon else None
+        if connection is None or not connection.has_resources:
+            return []
+        try:
+            read = await connection.read_resource(uri)
+            return [self._part_of(one) for one in read.resources]
+        except (MediaError, ToolError) as error:
+            self._console.warn(f"@{name} is left out: {error}")
+            return []
+
+    def _part_of(self, resource: Resource) -> str | Media:
+        if resource.text is not None:
+            return f"Contents of {resource.uri}:\n\n{resource.text}"
+        return content_of(b64decode(resource.data or ""), resource.uri)
+
+    # ── prompts of servers ─────────────────────────────────────────────────
+
+    async def prompts(self) -> list[McpPrompt]:
+        """Those of all servers; a server that cannot tell is a warning."""
+        found: list[McpPrompt] = []
+        if self._servers is None:
+            return found
+        for server in self._servers.with_prompts:
+            try:
+                found += await self._servers.prompts(server)
+            except ToolError as error:
+                self._console.warn(str(error))
+        return found
+
+    async def prompt_turn(self, server: str, name: str, given: Mapping[str, str]) -> ExitCode:
+        """A turn that says what a server's prompt says."""
+        if self._servers is None:
+            raise ToolError("no MCP server is open; `dragoman mcp list` shows those that are set up")
+        said = await self._servers.prompt(server, name, given)
+        by_user = all(one.role == "user" for one in said)
+        parts = [part for one in said for part in (*([] if by_user else [f"{one.role}:"]), *one.parts)]
+        return await self.turn(user(*parts))
 
     # ── files ──────────────────────────────────────────────────────────────
 

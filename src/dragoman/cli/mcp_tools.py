@@ -5,21 +5,24 @@ Rule: a server that cannot be started is a warning, and one that may not be star
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from dragoman import agents, tools
 from dragoman.agents import mcp
-from dragoman.cli.terminal.console import here
+from dragoman.cli.terminal.console import foreign
 from dragoman.errors import ConfigError, MissingExtra, nearest
 
 if TYPE_CHECKING:
     from contextlib import AsyncExitStack
 
     from dragoman.config import Configuration
+    from dragoman.engine import Orchestrator
+    from dragoman.model import Reply
 
     from .terminal.console import Console
 
@@ -32,11 +35,15 @@ def is_served(word: str) -> bool:
 
 
 async def opened_servers(
-    console: Console, configuration: Configuration, stack: AsyncExitStack, own: Sequence[agents.McpServer] = ()
+    console: Console,
+    configuration: Configuration,
+    stack: AsyncExitStack,
+    host: mcp.McpHost,
+    own: Sequence[agents.McpServer] = (),
 ) -> agents.McpServers | None:
     """The servers that are set up, open for as long as the stack is; `None` when there are none to be had.
 
-    `own` are those of an agent; one that is set up hides one of its name.
+    `host` answers what they ask. `own` are those of an agent; one that is set up hides one of its name.
     """
     known: Mapping[str, agents.McpServer] = {}
     try:
@@ -57,9 +64,6 @@ async def opened_servers(
         return None
 
     try:
-        root = configuration.settings.workspace or here()
-        # Only what `dragoman mcp login` stored: nobody can be sent to a browser in the middle of a run.
-        host = mcp.McpHost(roots=(root,), login=mcp.Login(config_dir=configuration.config_dir))
         servers = await stack.enter_async_context(agents.McpServers(usable, host=host))
     except MissingExtra as error:
         console.warn(f"no MCP server is started: {error}")
@@ -68,6 +72,25 @@ async def opened_servers(
         for problem in problems:
             console.warn(problem if name in problem else f"MCP server {name}: {problem}")
     return servers
+
+
+def host_of(
+    configuration: Configuration,
+    folder: Path,
+    run: Callable[[], Orchestrator[Any] | None],
+    tell: Callable[[str], None],
+    *,
+    answers: bool,
+) -> mcp.McpHost:
+    """What servers may ask in a session: its folder, and, as the rules of its run say, its user and its model."""
+
+    def sampled(wanted: mcp.SampleRequest, reply: Reply) -> None:
+        spent = f": {reply.usage.total:,} tokens" if reply.usage.total is not None else ""
+        tell(foreign(f"the MCP server {wanted.server} asked the model{spent}", one_line=True))
+
+    # Only what `dragoman mcp login` stored: nobody can be sent to a browser in the middle of a run.
+    login = mcp.Login(config_dir=configuration.config_dir)
+    return mcp.host_by_policy(run, answers=answers, roots=(folder,), login=login, sampled=sampled)
 
 
 MOST_UP_FRONT: Final = 64

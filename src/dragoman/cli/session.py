@@ -383,7 +383,7 @@ class Session:
     async def _tools(self, dialect: Dialect, model: str) -> Toolset:
         from dragoman.tools import Toolset
 
-        from .mcp_tools import is_served, offer_served, opened_servers
+        from .mcp_tools import host_of, is_served, offer_served, opened_servers
         from .offered import tools_named, usual_tools
 
         words = self._words()
@@ -406,7 +406,9 @@ class Session:
         self._offer_skills(toolset, dialect.at(family=model), named=bool(words))
         own = self._own_servers()
         if (served != [] or own) and self._servers is None and not self._options.no_mcp:
-            self._servers = await opened_servers(self._console, self.configuration, self._stack, own)
+            run, answers = lambda: getattr(self, "orchestrator", None), self._keyboard is not None
+            host = host_of(self.configuration, self.folder, run, self.view.begins, answers=answers)
+            self._servers = await opened_servers(self._console, self.configuration, self._stack, host, own)
         waiting = offer_served(toolset, self._servers, served, searched=self._searches_tools)
         if waiting:
             self._console.note(f"The {waiting} tools of MCP servers are searched for, not offered up front.")

@@ -431,6 +431,11 @@ class Attempt:
         running = asyncio.get_running_loop().create_task(self._performed(context))
         try:
             await _all_done([running], seconds)
+            waited = 0.0
+            while not running.done() and (now := context.user_seconds) > waited:
+                # A person was asked meanwhile: what that took is given on top, at least a moment at a time.
+                more, waited = max(now - waited, _MOMENT), now
+                await _all_done([running], more)
         except asyncio.CancelledError:
             await _ended(running, cancellation, "the run was cancelled")
             raise
@@ -606,6 +611,8 @@ def _unanswered(decision: Decision) -> str:
 
 _STOPPED = "It was stopped because another call of the same turn failed."
 _INTERRUPTED = "It was stopped because the run was cancelled."
+_MOMENT = 0.2
+"""Seconds between two looks at a call that waits for a person beyond its time limit."""
 _GRACE = 2.0
 """Seconds a cancelled tool has to put things in order."""
 _LAST_GRACE = 0.1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from dragoman.errors import ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dragoman.model import AgentReport
     from dragoman.model.edit_rules import EditRules
@@ -60,6 +62,32 @@ class Cancellation:
             raise ToolError(self._reason, kind="cancelled")
 
 
+class _UserWaits:
+    """How long a call has waited for a person; waits that overlap count once."""
+
+    __slots__ = ("_before", "_since", "_under_way")
+
+    def __init__(self) -> None:
+        self._before, self._since, self._under_way = 0.0, 0.0, 0
+
+    @property
+    def seconds(self) -> float:
+        return self._before + (time.monotonic() - self._since if self._under_way else 0.0)
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        if not self._under_way:
+            self._since = time.monotonic()
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            now = self.seconds
+            self._under_way -= 1
+            if not self._under_way:
+                self._before = now
+
+
 class LimitsLeft(NamedTuple):
     """How much an agent may still use, including the limits of the agents above it. `None`: no limit."""
 
@@ -105,8 +133,8 @@ class Context:
     """
 
     __slots__ = (
-        "_workspace", "call_id", "cancellation", "edit_rules", "host", "note", "provides", "report", "run", "step",
-        "turn",
+        "_user_waits", "_workspace", "call_id", "cancellation", "edit_rules", "host", "note", "provides", "report",
+        "run", "step", "turn",
     )  # fmt: skip
 
     def __init__(
@@ -132,6 +160,7 @@ class Context:
         self.host, self.note = host, note
         self.edit_rules = edit_rules
         """How the vocabulary of the call finds the places of edits; `None`: exactly as they are written."""
+        self._user_waits: _UserWaits | None = None
 
     def __repr__(self) -> str:
         place = {"workspace": self._workspace, "run": self.run, "call_id": self.call_id}
@@ -155,6 +184,18 @@ class Context:
             raise ValueError(f"progress is a fraction from 0 to 1, not {fraction}")
         if self.report is not None:
             self.report(message, fraction)
+
+    @contextmanager
+    def waiting_for_user(self) -> Iterator[None]:
+        """The time that this block takes does not count towards the call's time limit: a person is being asked."""
+        waits = self._user_waits = self._user_waits or _UserWaits()
+        with waits.one():
+            yield
+
+    @property
+    def user_seconds(self) -> float:
+        """How long the call has waited for a person so far."""
+        return 0.0 if self._user_waits is None else self._user_waits.seconds
 
     @property
     def agent(self) -> AgentInfo | None:

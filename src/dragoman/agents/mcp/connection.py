@@ -12,8 +12,8 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from hashlib import blake2s
 from itertools import count
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dragoman.engine import Retry
 from dragoman.errors import ConfigError, DefinitionError, DragomanError, MissingExtra, ToolError
-from dragoman.model import Kind, outcomes as out
+from dragoman.model import Kind, conversation as conv, outcomes as out
 from dragoman.tools import Context, Tool
 from dragoman.tools.processes import find_program, new_brand
 
@@ -30,6 +30,7 @@ from .content import resource_of, to_outcome
 from .host import McpHost
 from .http import LARGEST_BODY, limited_http_client
 from .names import mcp_tool_name
+from .prompts import McpPrompt, messages_of, prompt_of
 from .settings import McpServer, filled
 from .stdio import stdio_transport
 
@@ -71,7 +72,7 @@ class Connection:
         self.server = server
         self._host = host
         self.tools: tuple[Tool, ...] = ()
-        self.has_resources = False
+        self.has_resources = self.has_prompts = False
         self.instructions: str | None = None
         self.starts = 0
         """How often it was opened."""
@@ -89,6 +90,8 @@ class Connection:
         self._settled = asyncio.Event()
         """Nothing it said of its tools is still to be followed up."""
         self._settled.set()
+        self._under_way: list[Context] = []
+        """The calls of its tools that wait for their results."""
         self._defined: dict[str, str] = {}
         """Tool → its definition as it was listed last."""
         self._errors = _Errors()
@@ -180,6 +183,28 @@ class Connection:
             self._settled.set()
 
     async def _session(self, stack: AsyncExitStack, gone: asyncio.Event) -> Client:
+        """The open session, in the first era of the protocol that the server speaks.
+
+        Where it may ask something, the era with a handshake comes first: tools of servers that speak both ask by
+        requests of their own (`ctx.elicit` of the `mcp` package, also in 2.3), which the protocol of 2026 has not.
+        """
+        from mcp import MCPError
+        from mcp.types import CONNECTION_CLOSED
+
+        if self._host.answers:
+            async with AsyncExitStack() as first:
+                try:
+                    client = await self._opened_as("legacy", first, gone)
+                except (MCPError, RuntimeError) as error:  # the package's, for an answer to the handshake that is none
+                    if getattr(error, "code", None) == CONNECTION_CLOSED:
+                        raise
+                else:
+                    stack.push_async_exit(first.pop_all())
+                    return client
+            gone.clear()
+        return await self._opened_as("auto", stack, gone)
+
+    async def _opened_as(self, mode: str, stack: AsyncExitStack, gone: asyncio.Event) -> Client:
         from importlib.metadata import version
 
         from mcp import Client
@@ -188,10 +213,11 @@ class Connection:
         transport = await self._transport(stack)
         client = Client(
             _watched(transport, gone.set, self._give_up),
+            mode=mode,
             message_handler=self._heard,
             client_info=Implementation(name="dragoman", version=version("dragoman")),
             cache=None,
-            **self._host.callbacks(self.server.name),
+            **self._host.callbacks(self.server.name, self._waiting_for_user),
         )
         return await stack.enter_async_context(client)
 
@@ -295,6 +321,7 @@ class Connection:
         now = tuple(known[name] if name in known and _same(known[name], tool) else tool for name, tool in tools.items())
         before = (self.tools, self.has_resources)
         self.tools, self.has_resources = now, offered.resources is not None
+        self.has_prompts = offered.prompts is not None
         self._unusable, self._defined = tuple(unusable), defined
         if (self.tools, self.has_resources) != before:
             self._changed()
@@ -424,9 +451,21 @@ class Connection:
 
         async with self._asking() as client:
             await self._unchanged(tool, definition)
-            result = await client.call_tool(tool, arguments, progress_callback=told)
+            self._under_way.append(context)
+            try:
+                result = await client.call_tool(tool, arguments, progress_callback=told)
+            finally:
+                self._under_way.remove(context)
             await self._is_settled()  # what the call changed of the tools is offered with its result
             return to_outcome(result, server=self.server.name)
+
+    @contextmanager
+    def _waiting_for_user(self) -> Iterator[None]:
+        """While a server asks somebody something, its calls are not held to their time limits: it waits for us."""
+        with ExitStack() as stack:
+            for context in self._under_way:
+                stack.enter_context(context.waiting_for_user())
+            yield
 
     async def _unchanged(self, tool: str, definition: str) -> None:
         """Refuses a call of a tool that is defined otherwise by now: whoever decided on it knew another one."""
@@ -470,6 +509,24 @@ class Connection:
         async with self._asking() as client:
             read = await client.read_resource(uri)
             return out.ResourcesOutcome(tuple(resource_of(one, self.server.name) for one in read.contents))
+
+    async def prompts(self) -> tuple[McpPrompt, ...]:
+        """Every prompt it has."""
+        found: list[McpPrompt] = []
+        cursor: str | None = None
+        async with self._asking() as client:
+            for _ in range(MOST_PAGES):
+                page = await client.list_prompts(cursor=cursor)
+                found += [prompt_of(self.server.name, one) for one in page.prompts]
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+        return tuple(found)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[conv.Message, ...]:
+        """What a prompt of its says."""
+        async with self._asking() as client:
+            return messages_of(await client.get_prompt(name, dict(arguments)))
 
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator[Client]:

@@ -34,7 +34,7 @@ def to_outcome(result: CallToolResult, *, server: str) -> Outcome:
     resources = [_resource(block, server) for block in blocks]
     if blocks and structured is None and all(one is not None and one.data is None for one in resources):
         return out.ResourcesOutcome(tuple(one for one in resources if one is not None))
-    content = tuple(_piece(block) for block in blocks)
+    content = tuple(piece_of(block) for block in blocks)
     if not content:
         return out.DoneOutcome() if structured is None else out.JsonOutcome(structured)
     if len(content) == 1 and structured is None:
@@ -47,7 +47,7 @@ def to_outcome(result: CallToolResult, *, server: str) -> Outcome:
 
 
 def _failure(blocks: Sequence[ContentBlock], structured: Any, server: str) -> Failure:
-    pieces = [_piece(block) for block in blocks]
+    pieces = [piece_of(block) for block in blocks]
     told = "\n".join(piece for piece in pieces if isinstance(piece, str)).strip()
     details: dict[str, Any] = {"server": server}
     media = [msgspec.to_builtins(piece) for piece in pieces if not isinstance(piece, str)]
@@ -58,7 +58,8 @@ def _failure(blocks: Sequence[ContentBlock], structured: Any, server: str) -> Fa
     return Failure("failed", told or "The tool failed, and its server did not say why.", details)
 
 
-def _piece(block: ContentBlock) -> str | out.Media:
+def piece_of(block: ContentBlock) -> str | out.Media:
+    """A block as a text, or as media."""
     match block.type:
         case "text":
             return block.text

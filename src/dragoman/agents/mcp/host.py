@@ -6,12 +6,13 @@ Rule: only what is given here is offered. A request for anything else gets the a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dragoman.errors import ToolError
+from dragoman.errors import DefinitionError, ToolError
 
 from .caller import Answered
 
@@ -57,13 +58,29 @@ class McpHost(msgspec.Struct, frozen=True, kw_only=True):
     roots: tuple[Path, ...] = ()
     login: Login | None = None
 
-    def callbacks(self, server: str) -> dict[str, Any]:
-        """The same as the MCP package wants it, for one server."""
+    @property
+    def answers(self) -> bool:
+        """Whether servers may ask the user, a model, or for folders."""
+        return self.elicit is not None or self.sample is not None or bool(self.roots)
+
+    def callbacks(
+        self, server: str, waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> dict[str, Any]:
+        """The same as the MCP package wants it, for one server. `waiting` is entered while somebody is asked."""
+
+        async def elicited(_: Any, params: Any) -> Any:
+            with waiting():
+                return await self._elicited(server, params)
+
+        async def sampled(_: Any, params: Any) -> Any:
+            with waiting():
+                return await self._sampled(server, params)
+
         made: dict[str, Any] = {}
         if self.elicit is not None:
-            made["elicitation_callback"] = lambda _, params: self._elicited(server, params)
+            made["elicitation_callback"] = elicited
         if self.sample is not None:
-            made["sampling_callback"] = lambda _, params: self._sampled(server, params)
+            made["sampling_callback"] = sampled
         if self.roots:
             made["list_roots_callback"] = self._listed
         return made
@@ -75,12 +92,13 @@ class McpHost(msgspec.Struct, frozen=True, kw_only=True):
         schema, url = getattr(params, "requested_schema", None), getattr(params, "url", None)
         try:
             answer = await self.elicit(Question(server, params.message, schema, url))
-        except ToolError as error:
+            if answer.action != "accept" or schema is None:
+                return ElicitResult(action=answer.action)
+            content = {**_defaults(schema), **answer.content}
+            problems = _problems(schema, content)
+        except (ToolError, DefinitionError) as error:  # the latter: the form itself is wrong
             return ErrorData(code=INVALID_REQUEST, message=str(error))
-        if answer.action != "accept" or schema is None:
-            return ElicitResult(action=answer.action)
-        content = {**_defaults(schema), **answer.content}
-        if problems := _problems(schema, content):
+        if problems:
             return ErrorData(code=INVALID_REQUEST, message=f"the user's answer does not fit: {'; '.join(problems)}")
         return ElicitResult(action="accept", content=content)
 

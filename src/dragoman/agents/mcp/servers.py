@@ -8,12 +8,13 @@ from typing import Final
 
 from dragoman.engine import Retry
 from dragoman.errors import DefinitionError, ToolError, nearest
-from dragoman.model import Kind, operations as op, outcomes as out
+from dragoman.model import Kind, conversation as conv, operations as op, outcomes as out
 from dragoman.tools import Context, Tool, Toolset
 
 from .connection import Connection, installed
 from .host import McpHost
 from .names import mcp_tool_name
+from .prompts import McpPrompt
 from .settings import McpServer, configured_mcp_servers, mcp_server_at, mcp_server_of, mcp_servers_in
 
 __all__ = [
@@ -161,3 +162,32 @@ class McpServers:
             message = f"there is no MCP server {name!r} with resources.{nearest(name, holders)}"
             raise ToolError(message, kind="invalid_arguments")
         return holders[name]
+
+    # ── prompts ────────────────────────────────────────────────────────────
+
+    @property
+    def with_prompts(self) -> tuple[str, ...]:
+        """The open servers that have prompts."""
+        return tuple(name for name, one in self.connections.items() if one.has_prompts)
+
+    async def prompts(self, server: str) -> tuple[McpPrompt, ...]:
+        """The prompts of a server, for a person to choose from."""
+        return await self._prompting(server).prompts()
+
+    async def prompt(
+        self, server: str, name: str, arguments: Mapping[str, str] | None = None
+    ) -> tuple[conv.Message, ...]:
+        """What a prompt says: messages to begin a turn with, or a whole conversation."""
+        given = dict(arguments or {})
+        known = {one.name: one for one in await self.prompts(server)}
+        if name not in known:
+            message = f"the MCP server {server} has no prompt {name!r}.{nearest(name, known)}"
+            raise ToolError(message, kind="invalid_arguments")
+        known[name].check(given)
+        return await self._prompting(server).prompt(name, given)
+
+    def _prompting(self, name: str) -> Connection:
+        if name not in self.with_prompts:
+            message = f"there is no MCP server {name!r} with prompts.{nearest(name, self.with_prompts)}"
+            raise ToolError(message, kind="invalid_arguments")
+        return self.connections[name]

@@ -18,7 +18,7 @@ from dragoman.tools import Workspace, answer_to
 
 from .call_lines import said_of
 from .console import Console, width_of
-from .interview import HELP, prompt_for, shown_asked
+from .interview import HELP, SERVER_HELP, prompt_for, shown_asked, who_asks
 from .keyboard import Keyboard
 from .live import View
 from .pager import viewed
@@ -220,18 +220,22 @@ class Asker:
     async def _interviewed(self, question: Question) -> Answer | None:
         """The user's answers to what the model asks; `None` when they are to come later."""
         answers: list[out.Answer] = []
+        server = who_asks(question.call)
+        words = HELP if server is None else SERVER_HELP
         for number, asked in enumerate(question.asks, 1):
-            shown = shown_asked(asked, number, len(question.asks))
+            shown = shown_asked(asked, number, len(question.asks), server)
             for text, style in folded_rows(shown, width_of(sys.stderr))[0]:
                 self._say(text, style)
-            self._say(HELP, "quiet")
-            answer = await self._answer(question, asked, shown)
+            self._say(words, "quiet")
+            answer = await self._answer(question, asked, shown, words)
             if not isinstance(answer, out.Answer):
                 return answer
             answers.append(answer)
         return Answer(allowed=True, by="user", digest=question.digest, answers=tuple(answers))
 
-    async def _answer(self, question: Question, asked: op.Question, shown: Shown) -> out.Answer | Answer | None:
+    async def _answer(
+        self, question: Question, asked: op.Question, shown: Shown, words: str
+    ) -> out.Answer | Answer | None:
         """The answer to one question; an `Answer` when the user declines to answer."""
         while True:
             self._prompt(prompt_for(asked))
@@ -244,7 +248,8 @@ class Asker:
                 case "/later":
                     if said is None:
                         self._say("")  # the end of the input: nobody is there any more
-                    self._note(waiting(question, self._id_of()))
+                    if words is HELP:  # a server's question is over when it is not answered
+                        self._note(waiting(question, self._id_of()))
                     return LATER
                 case "/no":
                     return Answer(allowed=False, by="user", reason="the user declined to answer")
@@ -254,7 +259,7 @@ class Asker:
             try:
                 return answer_to(asked, said or "")
             except ValueError as error:
-                self._say(f"{str(error).capitalize()}. {HELP}", "quiet")
+                self._say(f"{str(error).capitalize()}. {words}", "quiet")
 
     def _keys(self, scope: str, *, hidden: int) -> str:
         """The prompt. What an "always" would allow is said in it, or above it where the terminal is narrow."""
