@@ -148,6 +148,7 @@ def test_the_log_of_the_page_is_recognised_and_nothing_of_it_is_lost(checkout: C
         "user_said",
         "tool_called",
         "tool_returned",
+        "tokens_used",
         "unknown_record",
     ]
     (operation,) = events[2]["operations"]

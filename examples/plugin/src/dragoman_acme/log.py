@@ -18,6 +18,7 @@ from dragoman.model import (
     Usage,
     UserSaid,
 )
+from dragoman.model.json_values import as_integer
 
 
 class Acme(LogFormat):
@@ -62,8 +63,9 @@ class _Reader(LinesReader):
                 yield self.normaliser.called(place, NativeCall(id, name, arguments))
             case {"who": "tool", "id": str(id), "gave": str(text)}:
                 yield self.normaliser.returned(place, NativeResult(id, text, is_error=value.get("ok") is False))
-            case {"who": "meter", "in": int(read), "out": int(written)}:
-                yield self.normaliser.event(TokensUsed, place, usage=Usage(input_tokens=read, output_tokens=written))
+            case {"who": "meter", "in": read, "out": written}:
+                usage = Usage(input_tokens=as_integer(read), output_tokens=as_integer(written))
+                yield self.normaliser.event(TokensUsed, place, usage=usage)
             case _:
                 yield self.normaliser.unknown(place, str(value.get("who")))
 
