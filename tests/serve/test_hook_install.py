@@ -270,16 +270,34 @@ def test_a_link_to_settings_stays_one_also_where_it_leads_nowhere(there: bool, c
     assert everything(home) == before
 
 
-def test_a_file_that_was_changed_since_loses_our_entry_alone(home: Path) -> None:
-    path = home / ".claude" / "settings.json"
-    path.parent.mkdir()
-    path.write_text(COMMENTED)
-    for change in changes_to_install("claude_code", None):
-        apply(change, home / "kept")
-    path.write_text(path.read_text().replace('"dark"', '"light"'))
-    for change in changes_to_uninstall("claude_code", None, home / "kept"):
-        apply(change, home / "kept", undo=True)
-    assert plain(read_json(path.read_text())) == plain(read_json(COMMENTED.replace('"dark"', '"light"')))
+CHANGED: dict[str, str] = {
+    # Settings that a client, or its user, changes after the line was put in.
+    "no hooks": '{\n  "theme": "dark"\n}\n',
+    "no end of line": '{"theme": "dark"}',
+    "CRLF": '{\r\n  "theme": "dark",\r\n  "x": []\r\n}\r\n',
+    "a comment behind it": '{\n  "theme": "dark" // no comma here\n}\n',
+    "other hooks": '{\n  "theme": "dark",\n  "hooks": {\n    "EVENT": [\n      {"x": 1}\n    ]\n  }\n}\n',
+    "another event": '{"theme": "dark", "hooks": {"Other": [{"x": 1}]}, "EVENT": []}',
+    "a comment between": '{"hooks": {"EVENT": [{"x": 1} // keep\n]}, "EVENT": [{}], "theme": "dark"}\n',
+}
+
+
+@pytest.mark.parametrize("client", WITH_SETTINGS)
+@pytest.mark.parametrize("there", CHANGED)
+def test_a_file_that_was_changed_since_loses_what_installing_put_there_alone(
+    there: str, client: str, home: Path
+) -> None:
+    path = settings_of(client)
+    assert path is not None
+    path.parent.mkdir(parents=True)
+    path.write_bytes(placed(CHANGED[there], client))
+    for outcomes in (False, True):
+        before = everything(home)
+        install(client, home / "kept", outcomes=outcomes)
+        path.write_bytes(path.read_bytes().replace(b'"dark"', b'"light"'))
+        uninstall(client, home / "kept")
+        path.write_bytes(path.read_bytes().replace(b'"light"', b'"dark"'))
+        assert everything(home) == before
 
 
 def test_what_is_not_ours_is_not_overwritten(home: Path) -> None:

@@ -26,7 +26,7 @@ from dragoman.environment import child_environment
 from dragoman.errors import ConfigError, DragomanError, writing
 
 from .clients import client_named
-from .json_edit import added, plain, read_json, removed
+from .json_edit import added, plain, read_json, removed, without_empty
 from .plugin_code import WORDS, plugin_code
 
 Scope = Literal["user", "project"]
@@ -312,6 +312,8 @@ def changes_to_uninstall(client: str, root: Path | None, kept: Path) -> Iterator
         record = _record(kept, target.path)
         is_as_left = record is not None and record.after == _digest(now)
         after = record.before if record is not None and is_as_left else _without_line(target, now)
+        if record is not None and not is_as_left and after is not None:
+            after = _without_made(target, after, record.before)
         if after != now:
             yield Change(target, now, after)
 
@@ -396,6 +398,19 @@ def _without_line(target: Target, text: str | None) -> str | None:
     around = target.entries[0].keys[:-1]
     for event in _members(text, around):
         text = removed(text, (*around, event), MARK)
+    return text
+
+
+def _without_made(target: Target, text: str, before: str | None) -> str:
+    """What a changed file holds without the empty lists and objects that were made for our lines."""
+    made = [entry.keys[:end] for entry in target.entries for end in range(len(entry.keys), 0, -1)]
+    had: Any = plain(read_json(before)) if before and before.strip("\ufeff \t\r\n") else {}
+    for keys in sorted(dict.fromkeys(made), key=len, reverse=True):
+        there = had
+        for key in keys:
+            there = there.get(key) if isinstance(there, dict) else None
+        if there is None:
+            text = without_empty(text, keys)
     return text
 
 

@@ -21,6 +21,8 @@ class Part(NamedTuple):
     end: int
     value: Any
     """A dict of parts, a list of parts, or the value itself."""
+    named: int = -1
+    """Where its name begins, in an object."""
 
 
 def read_json(text: str) -> Part:
@@ -73,6 +75,22 @@ def removed(text: str, keys: tuple[str, ...], mark: str) -> str:
         text = _without(text, *found)
 
 
+def without_empty(text: str, keys: tuple[str, ...]) -> str:
+    """The text without the member of an object below these keys, if it holds nothing."""
+    around, part = None, read_json(text)
+    for key in keys:
+        if not isinstance(part.value, dict) or key not in part.value:
+            return text
+        around, part = part, part.value[key]
+    if around is None or part.value or not isinstance(part.value, dict | list) or text[part.start + 1 : part.end - 1]:
+        return text
+    members = sorted((Part(one.named, one.end, None) for one in around.value.values()), key=lambda one: one.start)
+    place = next(place for place, one in enumerate(members) if one.start == part.named)
+    text = _without(text, Part(around.start, around.end, members), place)
+    empty = re.compile(r"\{\s*\}").match(text, around.start)
+    return text if empty is None else f"{text[: around.start]}{{}}{text[empty.end() :]}"
+
+
 def _without(text: str, around: Part, place: int) -> str:
     """The text without one entry of a list, and without one comma; comments stay."""
     entry = around.value[place]
@@ -83,7 +101,9 @@ def _without(text: str, around: Part, place: int) -> str:
     text = text[: entry.start] + text[entry.end :]
     earlier = _COMMA.match(text, around.value[place - 1].end) if place and comma is None else None
     if earlier is not None:
-        text, at = text[: earlier.end() - 1] + text[earlier.end() :], at - 1
+        gap = text[earlier.end() : at]
+        text, at = text[: earlier.end() - 1] + text[at if not gap.strip() else earlier.end() :], at - 1
+        at -= len(gap) if not gap.strip() else 0
     first, last = text.rfind("\n", 0, at) + 1, text.find("\n", at)
     if first and last >= 0 and not text[first:last].strip():
         text = text[:first] + text[last + 1 :]
@@ -154,13 +174,14 @@ def _value(text: str, place: int, depth: int) -> tuple[Part, int]:
 
 
 def _several(text: str, start: int, depth: int) -> tuple[Part, int]:
-    is_object = text[start] == "{"
+    is_object, begin = text[start] == "{", start
     named: dict[str, Part] = {}
     listed: list[Part] = []
     place = _blank(text, start + 1)
     while text[place : place + 1] != ("}" if is_object else "]"):
         name = None
         if is_object:
+            begin = place
             key, place = _value(text, place, depth + 1)
             name = key.value
             place = _blank(text, place)
@@ -169,7 +190,7 @@ def _several(text: str, start: int, depth: int) -> tuple[Part, int]:
             place = _blank(text, place + 1)
         part, place = _value(text, place, depth + 1)
         if name is not None:
-            named[name] = part
+            named[name] = part._replace(named=begin)
         else:
             listed.append(part)
         place = _blank(text, place)
