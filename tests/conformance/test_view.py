@@ -127,6 +127,13 @@ async def test_on_paper_a_screen_is_what_it_shows_and_nothing_to_press() -> None
             assert await one.tab.evaluate(shown) == 0, path
             assert await one.tab.evaluate("document.documentElement.scrollWidth") <= 700, path
             assert await one.tab.evaluate("document.querySelector('main').innerText.length") > 20, path
+        # Paper is white, also of who works on a dark screen.
+        await one.tab.emulate_media(media="print", color_scheme="dark")
+        ink = "getComputedStyle(document.querySelector('h1')).color"
+        assert await one.tab.evaluate(ink) == "rgb(29, 33, 37)"
+        await one.tab.emulate_media(media="screen", color_scheme="dark")
+        assert await one.tab.evaluate(ink) == "rgb(229, 231, 233)"
+        await one.tab.emulate_media(media="print", color_scheme="light")
         await one.go("/usage")
         bars = one.tab.locator("rect.bar")
         assert await bars.count() > 3

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given, strategies as st
 
+from dragoman.logs.export import about
 from dragoman.model import Call, CommandOutcome, NativeCall, Result, ToolCalled, operations as op
 from dragoman.serve.page.aligned import Done, Row, aligned, operations_done
 from tests.examples import examples
@@ -72,6 +73,23 @@ def test_what_differs_is_named_and_folders_do_not_count() -> None:
     assert (row.kind, row.fields) == ("differs", ["content"])
     here, there = done(READ("/here/a"), folder="/here"), done(READ("/there/of/it/a"), folder="/there/of/it")
     assert told(aligned(here, there, None)) == [("same", "a", "a")]
+
+
+@pytest.mark.parametrize(
+    "operation, line",
+    [
+        (op.FindFiles("*.py", "."), "*.py"),
+        (op.SearchText("total", "src"), "total in src"),
+        (op.RunCommand("make  test\n"), "make test"),
+        (op.ReadOutput("job-1"), "job-1"),
+        (op.AddPlanItem(op.PlanItem("Read it.")), "Read it."),
+        (op.AskUser((op.Question("Which one?"),)), "Which one?"),
+        (op.UpdatePlan(()), ""),
+    ],
+)
+def test_what_an_operation_is_about_tells_it_from_others_of_its_kind(operation: op.Operation, line: str) -> None:
+    (one,) = done(operation)
+    assert (one.about, about(operation)) == (line, line)
 
 
 def test_the_same_command_may_give_another_result() -> None:

@@ -14,6 +14,7 @@ from dragoman.logs.full_text import FullText, Wanted
 from dragoman.serve.page import Library, words
 from dragoman.serve.page.search_screen import search_screen
 from dragoman.serve.page.words import Words
+from tests.logs.test_prints import PRINTED
 
 
 @pytest.fixture
@@ -115,4 +116,31 @@ def test_a_call_that_failed_without_a_word_is_found_among_those_that_failed(home
     found = searching.search(Wanted(failed=True), limit=10, offset=0)
     assert [(hit.kind, hit.tool) for hit in found.hits] == [("result", "Bash")]
     searching.close()
+    query.close()
+
+
+def test_a_result_is_found_and_shown_as_people_see_it_and_a_print_is_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_CACHE_DIR", str(tmp_path / "cache"))
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    head = {"sessionId": "s-1", "version": "2.1.300", "cwd": "/p", "timestamp": "2026-01-05T12:00:00Z"}
+    call = {"type": "tool_use", "id": "t1", "name": "Glob", "input": {"pattern": "*.py"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "src/apples.py\nsrc/pears.py"}
+    stored = [
+        {"type": "assistant", "uuid": "u1", "message": {"id": "m1", "role": "assistant", "content": [call]}},
+        {"type": "user", "uuid": "u2", "message": {"role": "user", "content": [result]}},
+    ]
+    (logs / "s-1.jsonl").write_text("".join(json.dumps({**head, **one}) + "\n" for one in stored))
+    (logs / "printed.jsonl").write_bytes(PRINTED.replace(b"Exit code 1", b"no apples"))
+    query = Query(Index(tmp_path / "index.sqlite"), folders=[logs], places=Places(tmp_path / "home"))
+    library = Library(query)
+    found = library.search(Wanted(words="apples"), limit=10, offset=0)
+    while found.unread != 0:
+        found = library.search(Wanted(words="apples"), limit=10, offset=0)
+    assert [(hit.tool, hit.snippet) for hit in found.hits] == [
+        ("Glob", "src/\ue000apples\ue001.py\nsrc/pears.py"),
+    ]
+    library.close()
     query.close()

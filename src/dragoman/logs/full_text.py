@@ -19,15 +19,16 @@ import msgspec
 from dragoman import config
 from dragoman.config.files import make_private
 from dragoman.errors import LogError
-from dragoman.model import events as ev
+from dragoman.model import events as ev, outcomes as out
 
+from .export.blocks import outcome_blocks
 from .history.discover import Found, read_log
 from .history.indexed_file import name_of
 from .history.layout import microseconds, moment_of
 from .history.sessions import key_of, numbered
-from .history.tables import as_json, failure_of, tag_of, text_of
+from .history.tables import as_json, failure_of, tag_of
 
-_LAYOUT: Final = 2
+_LAYOUT: Final = 3
 LONGEST: Final = 16_000
 _COLUMNS: Final = (
     *("session", "stream", "turn", "event", "kind", "client"),
@@ -247,13 +248,18 @@ def entries_of(events: Iterable[ev.AnyEvent]) -> Iterator[tuple[Any, ...]]:
                 if known is not None:
                     at, tool, operation, path = known
                 failed = any(failure_of(one, event.result.native) is not None for one in event.result.outcomes)
-                kind, text = "result", "\n".join(text_of(one) for one in event.result.outcomes)
+                kind, text = "result", "\n".join(_shown(one) for one in event.result.outcomes)
             case _:
                 continue
         if text.strip() or failed:  # a command may fail without a word
             time = None if event.time is None else microseconds(event.time)
             text = text[:LONGEST].encode("utf-8", "replace").decode()
             yield (*key, event.turn, at, kind, event.client, tool, operation, path, failed, time, text)
+
+
+def _shown(outcome: out.Outcome) -> str:
+    """What people see of an outcome: what is found is said as it is shown."""
+    return "\n".join(block.text for block in outcome_blocks(outcome))
 
 
 def _conditions(wanted: Wanted) -> tuple[list[str], list[Any]]:

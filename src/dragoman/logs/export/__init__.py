@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dragoman.doors import door
 
 if TYPE_CHECKING:
-    from .blocks import pretty as pretty
+    from .blocks import about as about, pretty as pretty
     from .changes import FileStory as FileStory, stories_of as stories_of
     from .chosen import STRATEGIES as STRATEGIES, Chosen as Chosen, Strategy as Strategy
     from .html import style as style
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .markup import Markup as Markup, anchor as anchor, contents as contents, diff_html as diff_html, facts as facts
     from .rich_text import plain as plain
     from .site import write_site as write_site
-    from .targets import TARGETS as TARGETS, Target as Target, target_named as target_named, write_as as write_as
+    from .targets import TARGETS as TARGETS, Target as Target, write_as as write_as
     from .transcript import (
         Conversation as Conversation,
         Part as Part,
@@ -35,7 +35,7 @@ else:
     __all__, __getattr__ = door(
         __name__,
         {
-            "blocks": ("pretty",),
+            "blocks": ("about", "pretty"),
             "changes": ("FileStory", "stories_of"),
             "chosen": ("STRATEGIES", "Chosen", "Strategy"),
             "html": ("style",),
@@ -44,7 +44,7 @@ else:
             "markup": ("Markup", "anchor", "contents", "diff_html", "facts"),
             "rich_text": ("plain",),
             "site": ("write_site",),
-            "targets": ("TARGETS", "Target", "target_named", "write_as"),
+            "targets": ("TARGETS", "Target", "write_as"),
             "transcript": (
                 "Conversation",
                 "Part",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
 
 from dragoman.logs.history.tables import tag_of, text_of
-from dragoman.model import outcomes as out
+from dragoman.model import operations as op, outcomes as out
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -22,6 +22,34 @@ class Block(msgspec.Struct, frozen=True):
     """The file that code is from, where that is known."""
     media: out.Media | None = None
     """The picture that `text` describes."""
+
+
+_ABOUT: Final = (
+    *("pattern", "query", "path", "url", "description", "name", "tool", "job", "command", "prompt"),
+    *("message", "text", "uri", "agent", "action", "code"),
+)
+"""What an operation is about, the first of these that it has."""
+_WHOLE: Final = ("", ".", "./")
+"""Folders that need not be named: all is looked through."""
+
+
+def about(given: op.Operation | Mapping[str, Any], longest: int = 100) -> str:
+    """What an operation is about, in a line; of the operation or of its fields."""
+    fields = given if isinstance(given, Mapping) else msgspec.structs.asdict(given)
+    name = next((name for name in _ABOUT if isinstance(fields.get(name), str) and fields[name]), None)
+    said = _asked_of(fields) if name is None else fields[name]
+    place = fields.get("path")
+    if name == "pattern" and isinstance(place, str) and place not in _WHOLE:
+        said = f"{said} in {place}"
+    line = " ".join(said.split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def _asked_of(fields: Mapping[str, Any]) -> str:
+    """The text of the first item of a plan, or of the first question."""
+    found = fields.get("item") or next(iter(fields.get("questions") or ()), None)
+    text = found.get("text") if isinstance(found, Mapping) else getattr(found, "text", None)
+    return text if isinstance(text, str) else ""
 
 
 def said_blocks(text: str) -> list[Block]:

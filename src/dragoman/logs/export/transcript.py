@@ -6,7 +6,7 @@ import datetime
 from collections import deque
 from collections.abc import Iterable, Iterator
 from math import fsum
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -18,7 +18,7 @@ from dragoman.logs.history.tables import as_json, failure_of, logged_duration, w
 from dragoman.logs.history.usage import usage_row
 from dragoman.model import Call, Usage, events as ev, operations as op, outcomes as out
 
-from .blocks import Block, media_blocks, outcome_blocks, pretty, said_blocks
+from .blocks import Block, about, media_blocks, outcome_blocks, pretty, said_blocks
 from .chosen import Chosen
 from .rich_text import visible as visible
 
@@ -299,11 +299,11 @@ class Teller:
         if call.failure is not None:
             blocks.append(Block("code", call.failure.message, "not understood"))
         ended = "no result" if result is None else failures[0].replace("_", " ") if failures else "done"
-        about = next((one for operation in call.operations if (one := _about(operation))), "")
+        said = next((one for operation in call.operations if (one := about(operation))), "")
         agents = [agent for spawned, agent in self._children if spawned == call.id]
         return Said(
             "call",
-            f"{call.native.name} {about}".rstrip(),
+            f"{call.native.name} {said}".rstrip(),
             blocks,
             failed=bool(failures),
             result=ended,
@@ -373,16 +373,6 @@ def tag(event: ev.AnyEvent) -> str:
 
 
 # ── calls ────────────────────────────────────────────────────────────────────
-
-_ABOUT: Final = ("path", "pattern", "query", "url", "description", "name", "tool", "job", "command")
-_LONGEST_TITLE: Final = 100
-
-
-def _about(operation: op.Operation) -> str:
-    """What a call is about, in a line."""
-    said = next((value for name in _ABOUT if isinstance(value := getattr(operation, name, None), str) and value), "")
-    line = " ".join(said.split())
-    return line if len(line) <= _LONGEST_TITLE else line[: _LONGEST_TITLE - 1] + "…"
 
 
 def _asked(call: Call, outcomes: Iterable[out.Outcome]) -> Iterator[Block]:

@@ -113,6 +113,14 @@ class Query:
 
         return without_prints(found.values())
 
+    def without_copies(self, found: Iterable[Found]) -> list[Found]:
+        """Of what `files` gave, the logs that say what no other does: no copies, no prints of sessions with a log."""
+        index = self.settled()
+        if index is None:
+            return list(found)
+        copies = {path for (path,) in index.ask("SELECT path FROM files WHERE copy")}
+        return [one for one in found if name_of(one.name) not in copies]
+
     def walk(self) -> Walk:
         """The same, found while they are gone through."""
         return Walk(self._places, self._homes, self._folders)

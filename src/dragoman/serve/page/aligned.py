@@ -6,34 +6,28 @@ those, commands and questions in nearly the same words. What is left was done in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import msgspec
 
 from dragoman.engine.history import same_outcomes
+from dragoman.logs.export import about
 from dragoman.logs.history import failure_of
 from dragoman.model import AnyEvent, Result, ToolCalled, ToolReturned, operations as op
 
-_NAMES: Final = ("path", "command", "pattern", "query", "url", "name", "tool", "prompt")
-"""What an operation is about, the first of these that it has."""
 _BESIDE: Final = frozenset({"purpose", "description", "timeout"})
 """What says nothing of what is done."""
+_LONGEST: Final = 120
+"""Characters of what an operation is about."""
 _ALIKE: Final = 0.6
 """The share of words that two have in common at least to be taken for one another."""
 _LARGEST: Final = 40_000
 """Pairs of a gap that are looked at for such words."""
 
 Pair = tuple[int | None, int | None]
-
-
-def about(given: op.Operation | Mapping[str, Any]) -> str:
-    """What an operation is about, in a line; of the operation or of its fields."""
-    get = given.get if isinstance(given, Mapping) else partial(getattr, given)
-    found = (get(name, None) for name in _NAMES)
-    return next((" ".join(one.split())[:120] for one in found if isinstance(one, str) and one), "")
 
 
 class Done:
@@ -50,7 +44,7 @@ class Done:
         self.fields: dict[str, Any] = {
             name: _relative(value, folder) for name, value in given.items() if name not in _BESIDE
         }
-        self.about = about(self.fields)
+        self.about = about(self.fields, _LONGEST)
 
     @cached_property
     def whole(self) -> str:

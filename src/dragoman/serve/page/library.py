@@ -221,8 +221,14 @@ class Library:
             return Searched()
         with self.lock:
             if self._words is None:
-                self._words = Words(self.query.files, in_memory=self.fresh().index.is_in_memory)
+                self._words = Words(self._searched, in_memory=self.fresh().index.is_in_memory)
         return self._words.search(wanted, limit=limit, offset=offset)
+
+    def _searched(self) -> list[Found]:
+        """The logs whose words are searched: each session's once."""
+        files = self.query.files()  # nobody waits for this walk
+        with self.lock:
+            return self.fresh().without_copies(files)
 
     def session_ids(self, asked: Filter) -> frozenset[str]:
         """The ids of the sessions that are asked for, and of their sub-agents."""

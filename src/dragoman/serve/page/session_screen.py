@@ -19,6 +19,7 @@ from dragoman.logs.export import (
     FileStory,
     Markup,
     Said,
+    about,
     anchor,
     contents,
     diff_html,
@@ -32,7 +33,6 @@ from dragoman.logs.export import (
 )
 from dragoman.model import AnyEvent, Call, ToolCalled
 
-from .aligned import about
 from .frame import Asked, Parameters, Screen, address, current, session_address
 from .library import ENTRIES, LONG, Library, Read, Spent, beginning_of
 from .list_screen import cost_words, is_live, session_facts, tokens_of

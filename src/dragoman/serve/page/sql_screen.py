@@ -40,7 +40,7 @@ def sql_screen(library: Library, parameters: Parameters) -> Screen:
         place for place in range(len(result.columns)) if any(_is_number(row[place]) for row in result.rows[:20])
     )
     body.append(f'<p class="summary">{len(result.rows):,} row{"s" if len(result.rows) != 1 else ""}</p>')
-    body += table(result.columns, ([_cell(cell) for cell in row] for row in result.rows), numbers=numbers)
+    body += table(result.columns, ([_cell(cell) for cell in row] for row in result.rows), numbers=numbers, name="rows")
     return Screen("SQL", "/sql", body, {"columns": result.columns, "rows": result.rows})
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from dragoman.logs import key_of
-from dragoman.logs.export import duration, plain, waits_for_a_person
+from dragoman.logs.export import about, duration, plain, waits_for_a_person
 from dragoman.logs.history import failure_of
 from dragoman.model import (
     AnyEvent,
@@ -24,8 +24,6 @@ from dragoman.model import (
     ToolReturned,
     UserSaid,
 )
-
-from .aligned import about
 
 _WIDTH: Final = 1000.0
 _ROW: Final = 22
