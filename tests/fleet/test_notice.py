@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,38 @@ async def test_a_program_that_fails_is_said(
     (found,) = await Notifier(tmp_path / "own", command=command).tell(FACTS)
     assert problem in found
     assert not (work / "ran").exists()
+
+
+async def test_a_program_that_leaves_another_behind_has_told(tmp_path: Path) -> None:
+    """It has its standard error too, and would be waited for; then somebody would be told every two minutes."""
+    script = "(while [ ! -e enough ]; do sleep 0.05; done; touch gone) & cat > told"
+    assert await Notifier(tmp_path, command=("sh", "-c", script)).tell(FACTS) == []
+    assert json.loads((tmp_path / "told").read_text()) == FACTS
+    assert not (tmp_path / "gone").exists()
+    (tmp_path / "enough").touch()
+
+
+@pytest.mark.parametrize("script", ["sleep 1000 | cat", "yes >&2", "trap '' TERM; while :; do sleep 0.05; done"])
+async def test_a_program_that_hangs_is_stopped_with_all_it_started(
+    tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.fleet.notice._PATIENCE", 0.3)
+    (problem,) = await Notifier(tmp_path, command=("sh", "-c", f"echo $$ > pid; {script}")).tell(FACTS)
+    assert problem == "notify.command (sh) was stopped: it took longer than 0.3 seconds"
+    async with asyncio.timeout(30):
+        while left_of_group(int((tmp_path / "pid").read_text())):  # noqa: ASYNC110 - the system ends them
+            await asyncio.sleep(0.01)
+
+
+def left_of_group(group: int) -> list[int]:
+    """The processes of a group that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, of = path.read_text().rpartition(")")[2].split()[:3]
+            if int(of) == group and state != "Z":
+                found.append(int(path.parent.name))
+    return found
 
 
 async def test_an_address_gets_the_facts(tmp_path: Path) -> None:

@@ -81,6 +81,14 @@ async def test_a_cancelled_entry_is_stopped(queue: Queue, tmp_path: Path) -> Non
     assert queue.entry(entry.id).state == "cancelled"
 
 
+async def test_what_a_run_left_running_is_not_waited_for(queue: Queue, tmp_path: Path) -> None:
+    """It may have the standard error of the run, and outlive it."""
+    entry = queue.add("(while [ ! -e enough ]; do sleep 0.05; done) & echo well >&2; exit 7")
+    await worker(queue, tmp_path).work(until_empty=True, poll=0.01)
+    assert (queue.entry(entry.id).state, queue.entry(entry.id).message) == ("failed", "well")
+    (tmp_path / "work" / "enough").touch()
+
+
 async def test_what_a_stopped_worker_was_doing_is_queued_again(queue: Queue, tmp_path: Path) -> None:
     entry = queue.add("trap 'exit 143' TERM; touch begun; while :; do sleep 0.05; done")
     working = asyncio.ensure_future(worker(queue, tmp_path).work(poll=0.01))

@@ -46,7 +46,9 @@ PASSED_IN = {
         "logs/corpus/engines.py",
         "dict(os.environ)",
     ): "all of ours: it reads logs and writes parts as we do, with our keys",
-    ("fleet/worker.py", "dict(environment)"): "all of ours: it is `dragoman run`, which reads settings and keys itself",
+    ("fleet/program.py", "dict(environment)"): (
+        "a notice gets child_environment; a worker all of ours, for `dragoman run`, which reads settings and keys"
+    ),
 }
 """Where a program gets an environment that its caller has chosen, and which that is."""
 

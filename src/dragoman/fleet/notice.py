@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +17,8 @@ import msgspec
 from dragoman.environment import USUAL, child_environment
 from dragoman.errors import ConfigError, ToolError
 from dragoman.tools import Web
+
+from .program import Program
 
 _PATIENCE: Final = 30.0
 """Seconds that telling may take."""
@@ -50,31 +51,22 @@ class Notifier:
     async def _started(self, command: Sequence[str], body: bytes) -> str | None:
         name = f"notify.command ({command[0]})"
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                cwd=self._folder,
-                env=child_environment(*USUAL),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
+            program = await Program.start(
+                command, folder=self._folder, environment=child_environment(*USUAL), given=body
             )
         except (OSError, ValueError) as error:
             return f"{name} could not be started: {error}"
         try:
             async with asyncio.timeout(_PATIENCE):
-                _, said = await process.communicate(body)
+                code = await program.ended()
         except TimeoutError:
             return f"{name} was stopped: it took longer than {_PATIENCE:g} seconds"
         finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
-        if process.returncode == 0:
+            await program.stop(grace=0.0)
+        if code == 0:
             return None
-        words = said.decode("utf-8", "replace").strip()[-_LONGEST:]
-        return f"{name} ended with code {process.returncode}" + (f": {words}" if words else "")
+        words = program.said(_LONGEST)
+        return f"{name} ended with code {code}" + (f": {words}" if words else "")
 
     async def _posted(self, url: str, body: bytes) -> str | None:
         try:

@@ -10,7 +10,6 @@ import asyncio
 import os
 import socket
 import uuid
-from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Final, NamedTuple
 from dragoman.errors import StorageError
 from dragoman.logs.stores import EventStore
 
+from .program import Program
 from .queue import Entry, Queue, State
 
 _LONGEST_MESSAGE: Final = 2000
@@ -155,27 +155,18 @@ class Worker:
             return Ended("queued", self._silent), "its last process is still there"
         words, environment = self._command(entry)
         self._say(f"{entry.id[:8]}: begins")
-        process = await asyncio.create_subprocess_exec(
-            *words,
-            cwd=folder,
-            env=dict(environment),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
+        program = await Program.start(words, folder=folder, environment=environment, given=entry.task.encode())
         try:
-            message = await self._followed(process, entry)
+            code = await self._followed(program, entry)
         except BaseException:
-            await _stopped(process)
+            await program.stop(_GRACE)
             with suppress(StorageError):
                 self._queue.end(entry, "queued", "its worker was stopped")
             raise
-        assert process.returncode is not None
-        ended = self._meaning(process.returncode)
+        ended = self._meaning(code)
         if ended.retried is not None and entry.attempts >= self._most:
             ended = Ended("failed")
-        return ended, "" if ended.state == "done" else message
+        return ended, "" if ended.state == "done" else program.said(_LONGEST_MESSAGE)
 
     def _folder_of(self, entry: Entry) -> Path | None:
         """The folder that an entry names, if it is one and lies in the workspace, wherever links lead."""
@@ -185,14 +176,8 @@ class Worker:
         except (OSError, ValueError, RuntimeError):  # no path at all, or links in a circle
             return None
 
-    async def _followed(self, process: asyncio.subprocess.Process, entry: Entry) -> str:
-        """Gives a process its task and waits for its end; the last it said. One that was cancelled is stopped."""
-        said: deque[str] = deque(maxlen=20)
-
-        async def listen() -> None:
-            assert process.stderr is not None
-            while data := await process.stderr.read(1 << 16):
-                said.append(data.decode("utf-8", "replace"))
+    async def _followed(self, program: Program, entry: Entry) -> int:
+        """Waits for the end of a process, and gives its exit code. One that was cancelled is stopped."""
 
         async def watch() -> None:
             taken = True
@@ -200,19 +185,14 @@ class Worker:
                 await asyncio.sleep(self._silent / 10)
                 with suppress(StorageError):  # the database is away: what is running goes on
                     taken = self._queue.still_taken(entry)
-            await _stopped(process)
+            await program.stop(_GRACE)
 
-        assert process.stdin is not None
         watching = asyncio.ensure_future(watch())
         try:
-            with suppress(BrokenPipeError, ConnectionResetError):
-                process.stdin.write(entry.task.encode())
-                process.stdin.close()
-            await asyncio.gather(listen(), process.wait())
+            return await program.ended()
         finally:
             watching.cancel()
             await asyncio.wait([watching])
-        return "".join(said).strip()[-_LONGEST_MESSAGE:]
 
     def _end(self, entry: Entry, ended: Ended, message: str) -> None:
         telling = _TOLD_AGAIN if ended.state in self._tells else None
@@ -232,17 +212,3 @@ class Worker:
             await asyncio.wait([*self._running])
         with suppress(StorageError):
             self._queue.leave(self.id)
-
-
-async def _stopped(process: asyncio.subprocess.Process) -> None:
-    """Asks a process to stop, and ends it if it does not."""
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            process.terminate()
-        try:
-            async with asyncio.timeout(_GRACE):
-                await process.wait()
-        except TimeoutError:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
