@@ -13,6 +13,7 @@ import pytest
 
 from dragoman.errors import ConfigError, StorageError
 from dragoman.logs.stores import DatabaseStore, PostgresDatabase
+from tests.agents import killed_trees
 from tests.conformance.postgres import Server, serving
 from tests.engine.killed_runs import assert_no_effect_twice_or_lost
 from tests.logs import store_laws
@@ -68,6 +69,15 @@ def test_a_killed_run_repeats_no_effect_and_says_which_are_unknown(
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr
     assert_no_effect_twice_or_lost(json.loads(done.stdout))
+
+
+def test_a_killed_tree_that_waits_for_people_repeats_no_effect(
+    connect: Callable[[], PostgresDatabase], server: Server, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "tests.agents.killed_trees", server.address, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, done.stderr
+    killed_trees.assert_no_effect_twice_or_lost(json.loads(done.stdout))
 
 
 def test_a_record_ends_with_its_server_and_loses_nothing_that_was_stored(
