@@ -65,7 +65,7 @@ class Notifier:
             await program.stop(grace=0.0)
         if code == 0:
             return None
-        words = program.said(_LONGEST)
+        words = program.last_words(_LONGEST)
         return f"{name} ended with code {code}" + (f": {words}" if words else "")
 
     async def _posted(self, url: str, body: bytes) -> str | None:

@@ -65,7 +65,7 @@ class Program:
             if self._process.returncode is not None:
                 self._close()
 
-    def said(self, most: int) -> str:
+    def last_words(self, most: int) -> str:
         """The last that it said on its standard error."""
         return b"".join(self._said).decode("utf-8", "replace").strip()[-most:]
 

@@ -166,7 +166,7 @@ class Worker:
         ended = self._meaning(code)
         if ended.retried is not None and entry.attempts >= self._most:
             ended = Ended("failed")
-        return ended, "" if ended.state == "done" else program.said(_LONGEST_MESSAGE)
+        return ended, "" if ended.state == "done" else program.last_words(_LONGEST_MESSAGE)
 
     def _folder_of(self, entry: Entry) -> Path | None:
         """The folder that an entry names, if it is one and lies in the workspace, wherever links lead."""
