@@ -9,11 +9,13 @@ import pytest
 import zstandard
 
 from dragoman.errors import LogError
-from dragoman.logs import FORMATS, Index, Originals, read, recognise
+from dragoman.logs import FORMATS, Index, Originals, Query, read, recognise
 from dragoman.logs.base import compressed
 from dragoman.logs.base.format import Places
 from dragoman.logs.history import all_logs, check_drift, find_logs
+from dragoman.logs.history.looks import described
 from dragoman.logs.history.search import Pattern, grep
+from dragoman.logs.history.stats import statistics
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
 
 PACKED = {".gz": gzip.compress, ".zst": zstandard.compress}
@@ -62,6 +64,38 @@ def test_compressed_logs_are_found_searched_indexed_and_checked(tmp_path: Path, 
         first = index.update(found)
     assert (first.files, first.unchanged, first.failed) == (1, 1, 0)
     assert check_drift(found).files == 1
+
+
+@pytest.mark.parametrize("ending", PACKED)
+@pytest.mark.parametrize("format", ["claude_code", "copilot", "gemini_cli"])
+def test_a_log_and_its_compressed_copy_in_another_folder_count_once(tmp_path: Path, ending: str, format: str) -> None:
+    name, data = SAMPLES[format][0]
+    name = Path(name).name
+    log, packed, other = tmp_path / "a" / name, tmp_path / "b" / (name + ending), tmp_path / "c" / (name + ending)
+    for path, content in ((log, data), (packed, PACKED[ending](data)), (other, PACKED[ending](CODEX))):
+        path.parent.mkdir()
+        path.write_bytes(content)
+
+    def counted(*paths: Path) -> object:
+        query = Query(paths=[str(path) for path in paths])
+        rows = [(row.session, row.calls, row.turns, row.tokens) for row in query.sessions()], statistics(query)
+        query.close()
+        return rows
+
+    assert counted(log, packed) == counted(packed) == counted(log)
+    assert counted(log, packed, other) == counted(log, other)
+
+
+def test_a_compressed_file_of_which_nothing_can_be_unpacked_is_described_so(tmp_path: Path) -> None:
+    whole, cut, bad = tmp_path / "whole.zst", tmp_path / "cut.zst", tmp_path / "bad.gz"
+    whole.write_bytes(zstandard.compress(b"hello"))
+    cut.write_bytes(zstandard.compress(CLAUDE)[:60])
+    bad.write_bytes(b"\x1f\x8b\x08" + b"nonsense" * 20)
+    assert [described(path).removeprefix("a file compressed with ") for path in (whole, cut, bad)] == [
+        "zstd",
+        "zstd, cut off before anything of it can be unpacked",
+        "gzip, and damaged: it cannot be unpacked",
+    ]
 
 
 def test_what_was_cut_or_is_damaged_costs_no_other_log(tmp_path: Path) -> None:

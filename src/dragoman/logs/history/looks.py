@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from dragoman.errors import LogError
+from dragoman.logs.base.compressed import open_log
 from dragoman.logs.base.database import SQLITE, glanced
 from dragoman.schema.values import type_of
 
@@ -62,7 +64,7 @@ def described(path: Path) -> str:
             return f"{name}: known, not read"
     for begin, name in _COMPRESSED.items():
         if head.startswith(begin):
-            return f"a file compressed with {name}"
+            return f"a file compressed with {name}{_unpacking(path)}"
     if head.startswith(SQLITE):
         if not glanced(path, "SELECT count(*) FROM sqlite_master"):
             return "a SQLite database that cannot be read"
@@ -85,6 +87,17 @@ def described(path: Path) -> str:
         return _like(path, f"a JSON document with {said}")
     kinds = sorted({kind for one in records if isinstance(one, Mapping) and (kind := kinds_of(one))})
     return _like(path, f"JSON lines with {_listed('records of the kinds', kinds) if kinds else said}")
+
+
+def _unpacking(path: Path) -> str:
+    """What is wrong with a compressed file, if anything."""
+    try:
+        with open_log(path) as file:
+            return "" if file.read(1) else ", cut off before anything of it can be unpacked"
+    except LogError:
+        return ", and damaged: it cannot be unpacked"
+    except OSError:
+        return ""
 
 
 def _like(path: Path, what: str) -> str:
