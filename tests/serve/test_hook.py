@@ -537,6 +537,22 @@ def test_what_would_be_decided_about_a_line_is_explained(
     assert found.unknown == ("an argument of 'rm' is computed and may be an option",)
 
 
+def test_where_the_settings_ask_about_everything_the_project_may_be_read(folder: Path, tmp_path: Path) -> None:
+    rules = written_rules(tmp_path, 'policy.approval = "ask"\n')
+    verdicts = [
+        ("allow", "Read", {"file_path": str(folder / "a.py")}),
+        ("ask", "Read", {"file_path": "/etc/passwd"}),
+        ("ask", "Read", {"file_path": f"{folder}/../a.py"}),
+        ("allow", "Glob", {"pattern": "*", "path": str(folder)}),
+        ("ask", "Glob", {"pattern": "*", "path": "/"}),
+        ("allow", "TodoWrite", {"todos": []}),
+        ("ask", "Write", {"file_path": str(folder / "a.py"), "content": "x"}),
+        ("ask", "Bash", {"command": "make"}),
+    ]
+    found = [(asked(claude(folder, tool, **given), rules).decision.verdict, tool, given) for _, tool, given in verdicts]
+    assert found == verdicts
+
+
 def test_ordinary_lines_pass(rules: Rules, tmp_path: Path) -> None:
     """In a project with a file that the policy keeps: what does not reach it is not stopped for its sake."""
     project = tmp_path / "project"

@@ -52,6 +52,42 @@ def test_rules_are_as_few_and_as_narrow_as_what_ran_needs(tmp_path: Path, monkey
     assert as_toml(found.proposals[1].rule) == '[[policy.rules]]\nverdict = "allow"\ncommand = "git fetch origin"\n'
 
 
+def test_no_rule_is_wider_than_the_project_or_lets_another_program_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was seen: reading and searching the project, one file elsewhere, and lines of programs that start others or
+    read what they name."""
+    monkeypatch.setenv("DRAGOMAN_CACHE_DIR", str(tmp_path / "cache"))
+    lines = ["cat src/a.py", "cat src/b.py", "timeout 5 make a", "timeout 9 make b", "npx tsc", "npx eslint", "seq 1 3"]
+    lines += ["npm exec a", "npm exec b", "seq 4 9", "git -C x log", "tar tf a", "tar tf b"]
+    project = tmp_path / "project"
+    done: list[op.Operation] = [
+        *map(op.RunCommand, lines),
+        *(op.SearchText("x"), op.SearchText("y", path="src"), op.ReadFile("src/a.py"), op.ReadFile("~/.ssh/config")),
+        *(op.ReadFile("/etc/hosts"), op.SearchText("x", path="/etc"), op.ReadMcpResource("file:///a", server="notes")),
+    ]
+    log = tmp_path / "a.jsonl"
+    with Recorder(log) as record:
+        record(ev.SessionStarted(id="e", session="s", client="dragoman", cwd=str(project)))
+        for number, operation in enumerate(done):
+            call = Call(str(number), (operation,), NativeCall(str(number), "tool"))
+            record(ev.ToolCalled(id=f"c{number}", session="s", call_id=str(number), call=call))
+            result = Result(str(number), (out.TextOutcome("x"),))
+            record(ev.ToolReturned(id=f"r{number}", session="s", result=result))
+    policy = ToolPolicy(default="ask", unknown_commands="ask")
+    with contextlib.closing(logs.Query(logs.Index.in_memory(), paths=[str(log)])) as query:
+        found = [(one.risk, one.rule) for one in learned(query, logs.Filter(), policy).proposals]
+    commands = {rule.command for _, rule in found if rule.command is not None}
+    assert commands == {"seq *", "cat src/a.py", "cat src/b.py"}
+    assert {(risk, as_toml(rule)) for risk, rule in found if rule.command is None} == {
+        ("low", as_toml(Approval("allow", operation="search_text", outside=False))),
+        ("low", as_toml(Approval("allow", kind="read", path=f"{project}/src/*"))),
+        ("high", as_toml(Approval("allow", kind="read", path="/etc/hosts"))),
+        ("high", as_toml(Approval("allow", kind="search", path="/etc"))),
+        ("high", as_toml(Approval("allow", operation="read_mcp_resource", server="notes"))),
+    }
+
+
 def test_rules_are_written_only_with_a_yes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CACHE", "CONFIG", "DATA"):
         monkeypatch.setenv(f"DRAGOMAN_{name}_DIR", str(tmp_path / name))

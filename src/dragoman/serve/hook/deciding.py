@@ -37,6 +37,16 @@ class Tool(msgspec.Struct, frozen=True):
     approval: Literal["never", "always", "policy"] = "policy"
 
 
+_HARMLESS: Final = (
+    Approval("allow", kind="read", outside=False),
+    Approval("allow", kind="search", outside=False),
+    Approval("allow", kind="plan"),
+    *(Approval("allow", operation=name) for name in ("read_output", "list_commands", "list_agents", "search_tools")),
+)
+"""What is not asked about where the settings ask about everything: reading and searching the project, the model's own
+plan, and what runs already. The tools of clients are not kept to the project as ours are."""
+
+
 class Rules(msgspec.Struct, frozen=True):
     """What holds for the calls of other clients: the user's rules, and what is decided where no rule can tell."""
 
@@ -53,9 +63,13 @@ def rules_of(configuration: Configuration) -> Rules:
     stated = configuration.is_set("policy.approval")
     protection = tuple(Approval("deny", kind="write", path=glob, source=SOURCE) for glob in PROTECTED)
     policy = msgspec.structs.replace(
-        policy.reading_allowed() if stated else policy,
+        policy,
         default=settings.policy.approval if stated else "allow",
-        approval=(*(protection if settings.hook.protect else ()), *policy.approval),
+        approval=(
+            *(protection if settings.hook.protect else ()),
+            *policy.approval,
+            *(_HARMLESS if stated and settings.policy.approval == "ask" else ()),
+        ),
         unknown_commands=settings.hook.unknown_commands,
     )
     decisions = configuration.data_dir / "decisions" if settings.hook.record else None

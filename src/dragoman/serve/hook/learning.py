@@ -18,7 +18,7 @@ import msgspec
 
 from dragoman import logs
 from dragoman.engine import Approval, ToolPolicy
-from dragoman.engine.shell_reach import read_command_line
+from dragoman.engine.shell_reach import reach_of, read_command_line
 from dragoman.model import events as ev, operations as op, outcomes as out
 from dragoman.model.calls import NativeCall
 
@@ -32,9 +32,16 @@ _MOST: Final = 3000
 """Different calls that are looked at, those that were made most often first."""
 _HARMFUL: Final = frozenset(
     "rm rmdir unlink shred sudo doas su curl wget ssh scp rsync nc chmod chown dd kill pkill killall eval exec sh bash "  # noqa: SIM905
-    "zsh dash fish xargs env find docker podman kubectl crontab mkfs mount systemctl ln mv tee awk sed perl".split()
+    "zsh dash fish xargs env find docker podman kubectl crontab mkfs mount systemctl ln mv tee awk sed perl "
+    "timeout time nice ionice stdbuf setsid nohup command builtin watch strace ltrace gdb script screen tmux parallel "
+    "flock unshare chroot runuser pkexec busybox at batch systemd-run npx bunx uvx pipx tar zip unzip vim vi nvim ed "
+    "ex emacs less more man install truncate patch split sftp socat ncat pwsh powershell cmd osascript".split()
 )
-_HARMFUL_VERBS: Final = frozenset("push reset clean checkout restore rebase install add publish rm config".split())  # noqa: SIM905
+"""Programs that can do harm, or start any other one: their lines are never made general."""
+_HARMFUL_VERBS: Final = frozenset(
+    "push reset clean checkout restore rebase install add publish rm config run exec x dlx api submodule bisect "  # noqa: SIM905
+    "worktree filter-branch difftool mergetool".split()
+)
 _WITH_VERBS: Final = frozenset("git npm pnpm yarn cargo go make pip uv poetry gh just task rake bundle dotnet".split())  # noqa: SIM905
 _INTERPRETERS: Final = frozenset("python python3 node ruby php deno bun".split())  # noqa: SIM905
 
@@ -179,14 +186,14 @@ def _proposed(unsettled: Counter[_Done]) -> Iterator[_Group]:
         operation = done.operation
         if isinstance(operation, op.RunCommand):
             lines[operation.command][done] += count
-        elif (found := _rule_for(operation)) is not None:
+        elif (found := _rule_for(operation, done.cwd)) is not None:
             others.setdefault(as_toml(found[1]), (*found, Counter()))[2][done] += count
     for risk, rule, members in others.values():
         yield _group(rule, risk, members)
     yield from _for_lines(lines)
 
 
-def _rule_for(operation: op.Operation) -> tuple[Risk, Approval] | None:
+def _rule_for(operation: op.Operation, cwd: str) -> tuple[Risk, Approval] | None:
     if isinstance(operation, op.FetchPage):
         from dragoman.tools.web import hosts_of
 
@@ -196,13 +203,27 @@ def _rule_for(operation: op.Operation) -> tuple[Risk, Approval] | None:
         return "high", Approval(
             "allow", server=escape(operation.server), tool=f"*{escape(operation.tool)}", operation="call_mcp_tool"
         )
+    tag, is_reading = str(operation.__struct_config__.tag), operation.kind.value in ("read", "search")
+    if isinstance(operation, op.ReadMcpResource):
+        server = operation.server
+        return ("high", Approval("allow", operation=tag, server=escape(server))) if server else None
     path = getattr(operation, "path", None)
-    if isinstance(path, str) and os.path.isabs(path):
-        risk: Risk = "low" if operation.kind.value in ("read", "search") else "high"
-        return risk, Approval("allow", kind=operation.kind.value, path=f"{escape(os.path.dirname(path))}/*")
-    if operation.kind.value in ("read", "search", "plan"):
-        return "low", Approval("allow", operation=str(operation.__struct_config__.tag))
+    if isinstance(path, str) and not path.startswith("~"):
+        return _rule_for_path(operation, os.path.normpath(os.path.join(cwd, path)), cwd, is_reading=is_reading)
+    if operation.kind.value == "plan" or (is_reading and path is None and not isinstance(operation, op.ReadFiles)):
+        return "low", Approval("allow", operation=tag)
     return None
+
+
+def _rule_for_path(operation: op.Operation, path: str, cwd: str, *, is_reading: bool) -> tuple[Risk, Approval]:
+    """A rule for a folder of the project, or for the very file outside of it: what is beside that may be anything."""
+    kind = operation.kind.value
+    project = os.path.normpath(cwd)
+    if path != project and not path.startswith(f"{project.rstrip('/')}/"):
+        return "high", Approval("allow", kind=kind, path=escape(path))
+    if isinstance(operation, op.SearchText | op.SearchCode | op.FindFiles | op.ListDirectory):
+        return "low", Approval("allow", operation=str(operation.__struct_config__.tag), outside=False)
+    return "low" if is_reading else "high", Approval("allow", kind=kind, path=f"{escape(os.path.dirname(path))}/*")
 
 
 def _for_lines(lines: dict[str, Counter[_Done]]) -> Iterator[_Group]:
@@ -241,6 +262,9 @@ def _beginning(line: str) -> str | None:
         if count == 2 and (len(words) < 2 or words[1].startswith("-") or words[1] in _HARMFUL_VERBS):
             return None
     beginning = " ".join(words[:count])
+    reach = reach_of(line, "/")
+    if reach.effects and not reach.unknown:
+        return line  # it is known to read or write the files it names, and others would be other files
     return beginning if line.startswith(beginning) else None
 
 
