@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from dragoman.logs import read, recognise
 from dragoman.logs.base.format import _fitted_in_part, fitted
@@ -22,6 +24,8 @@ from dragoman.model import (
     Usage,
     UserSaid,
 )
+from dragoman.registry import FORMATS
+from tests.examples import examples
 from tests.logs.samples import lines
 
 GEMINI = (
@@ -130,3 +134,73 @@ def test_a_stream_that_breaks_off_is_read_up_to_there(tmp_path: Path, end: int) 
 def test_a_record_is_fitted_as_a_whole_as_it_is_field_by_field(odd: dict[str, Any]) -> None:
     value = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "Go."}, **odd}
     assert fitted(value, Record) == _fitted_in_part(value, Record)
+
+
+BLOCKS = st.sampled_from(
+    [
+        {"type": "text", "text": "Well."},
+        {"type": "text", "text": 7},
+        {"type": "thinking", "thinking": "Hm."},
+        {"type": "tool_use", "id": "c-1", "name": "Task", "input": {"prompt": "Look."}},
+        {"type": "tool_use", "id": "c-2", "name": "Read", "input": {"file_path": "/p/a"}, "caller": {"type": "direct"}},
+        {"type": "tool_use", "id": "c-3"},
+        {"type": "tool_result", "tool_use_id": "c-2", "content": "     1\tone", "is_error": False},
+        {"type": "tool_result", "tool_use_id": "c-1", "content": [{"type": "text", "text": "Done."}]},
+        {"type": "server_tool_use", "id": "h-1", "name": "web_search", "input": {"query": "q"}},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}, "further": 1},
+        "a bare text",
+    ]
+)
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": st.sampled_from(["m-1", "m-2", 7]),
+        "model": st.sampled_from(["claude", "<synthetic>"]),
+        "content": st.lists(BLOCKS, max_size=3) | st.sampled_from(["Go.", None]),
+        "stop_reason": st.sampled_from(["end_turn", None]),
+        "usage": st.sampled_from([{"input_tokens": 3, "output_tokens": 5}, None, "odd"]),
+    },
+)
+PRINTED = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["assistant", "user", "system", "result", "stream_event", "odd"]),
+        "uuid": st.text("ab"),
+        "session_id": st.sampled_from(["s-1", "s-2", None]),
+    },
+    optional={
+        "sessionId": st.just("s-3"),
+        "message": MESSAGES | st.just("Go."),
+        "subtype": st.sampled_from(["init", "task_started", "compact_boundary"]),
+        "timestamp": st.sampled_from(["2026-01-01T00:00:00Z", "2026-01-01T00:00:00", "soon"]),
+        "parent_tool_use_id": st.sampled_from(["c-1", None, 7]),
+        "agent_id": st.sampled_from(["a-1", None]),
+        "request_id": st.sampled_from(["r-1", 7]),
+        "claude_code_version": st.just("2.1.300"),
+        "version": st.just("2.0"),
+        "isSynthetic": st.sampled_from([True, "yes"]),
+        "isMeta": st.just(True),
+        "tool_use_result": st.sampled_from([{"stdout": "one"}, "Error: no", None]),
+        "tool_result_meta": st.sampled_from(
+            [[{"permission_decision": "deny", "non_execution_kind": "user", "odd": 1}], [{}, {}], {}, ["x"]]
+        ),
+        "modelUsage": st.just({"claude": {"inputTokens": 7, "outputTokens": 9}}),
+    },
+)
+
+
+@examples(200)
+@given(st.lists(PRINTED, max_size=6))
+def test_what_claude_prints_is_read_the_same_line_by_line_and_as_any_json(printed: list[dict[str, Any]]) -> None:
+    """A name of a log, which says nothing, has a line read as any JSON; the others are as long without it."""
+    begin = {"type": "system", "subtype": "init", "session_id": "s-1", "uuid": "p", "claude_code_version": "2.1.300"}
+    given = [json.dumps(one).encode()[1:] for one in [begin, *printed]]
+    mark = b'"requestId":null,'
+    as_usual = [b"{" + b" " * len(mark) + one for one in given]
+    as_json = [b"{" + mark + one for one in given]
+    usual, any_json = (_claude_events(b"\n".join(some)) for some in (as_usual, as_json))
+    assert usual == any_json
+
+
+def _claude_events(data: bytes) -> list[AnyEvent]:
+    reader = FORMATS["claude_code"].reader(Path("s-1.jsonl"))
+    return reader.feed(data + b"\n") + reader.close()

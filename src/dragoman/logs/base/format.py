@@ -340,6 +340,7 @@ class LinesReader(LogReader):
                 value = decode(view[start:end])
             except UNDECODABLE as error:
                 self._read_refused(view[start:end], source, error, events)
+                decode = self.decode  # a format may know by it what the lines are
             else:
                 try:
                     add(value, source, events)

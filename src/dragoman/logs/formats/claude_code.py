@@ -29,9 +29,11 @@ from .parts.claude_records import (
     Block,
     Message,
     Noted,
+    PrintedRecord,
     Record,
     UsageRecord,
     content_of,
+    decode_printed,
     decode_record,
     error_text,
     inside_tag,
@@ -258,12 +260,16 @@ class _Reader(LinesReader):
         self._tokens_used = self.normaliser.maker(ev.TokensUsed, "usage", "model", key=NAME)
 
     def add_record(self, value: Any, source: ev.Source, events: list[ev.AnyEvent]) -> None:
-        if type(value) is not Record:
-            if isinstance(value, dict):
-                self._add_unusual(value, source, events)
-            else:
-                events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
-            return
+        if type(value) is Record:
+            self._tell(value, source, events)
+        elif type(value) is PrintedRecord:
+            self._add_printed(value, as_text(value.parent_tool_use_id), source, events)
+        elif isinstance(value, dict):
+            self._add_unusual(value, source, events)
+        else:
+            events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
+
+    def _tell(self, value: Record, source: ev.Source, events: list[ev.AnyEvent]) -> None:
         kind, message = value.type, value.message
         self._place(value, source)
         if self._early and value.session is not None:
@@ -311,18 +317,35 @@ class _Reader(LinesReader):
             self._notified(value, value.content, events)
 
     def _add_unusual(self, said: dict[str, Any], source: ev.Source, events: list[ev.AnyEvent]) -> None:
-        known = len(self._printed.spawned_by)
-        value = self._fitted(said)
-        if known < len(self._printed.spawned_by) and value.agent_id in self._printed.spawned_by:
-            # Known by its call alone, which nothing else says to have spawned it.
-            above = msgspec.structs.replace(value, source=source)
-            events.append(self.normaliser.event(ev.AgentStarted, above, agent=value.agent_id, call_id=value.agent_id))
-            value.number = above.number
-        self.add_record(value, source, events)
-        if value.type == "result" and is_printed(said):
+        value = unusual_record(said)
+        if not is_printed(said):
+            self.decode = decode_record
+            self._tell(value, source, events)
+            return
+        self.decode = decode_printed
+        self._add_printed(value, as_text(said.get("parent_tool_use_id")), source, events)
+        if value.type == "result":
             self._turn_to(None, value.stream, events)
             value.uuid, value.number = value.uuid or key_of(value), 0  # its name does not hang on what else is told
             events += [self._tokens_used(value, usage, model) for model, usage in self._printed.spent(said)]
+
+    def _add_printed(self, value: Record, call: str | None, source: ev.Source, events: list[ev.AnyEvent]) -> None:
+        """A record that was printed, and the call whose agent it is of."""
+        printed, message = self._printed, value.message
+        printed.session = value.session
+        if message is not None and message.stop_reason is not None and message.model != "<synthetic>":
+            printed.is_counted = True
+        if call is not None:  # the records of an agent name its call; up to 2.1.252 they do not name the agent
+            known = len(printed.spawned_by)
+            value.agent_id = printed.spawned_by.setdefault(call, value.agent_id or call)
+            if known < len(printed.spawned_by) and value.agent_id in printed.spawned_by:
+                # Known by its call alone, which nothing else says to have spawned it.
+                above = msgspec.structs.replace(value, source=source)
+                events.append(
+                    self.normaliser.event(ev.AgentStarted, above, agent=value.agent_id, call_id=value.agent_id)
+                )
+                value.number = above.number
+        self._tell(value, source, events)
 
     def _tell_early(self, session: str | None, events: list[ev.AnyEvent]) -> None:
         early, self._early = self._early, []
@@ -332,17 +355,6 @@ class _Reader(LinesReader):
                 events.append(self._client_noted(value, note_name(value)))
             else:
                 events.append(self.normaliser.unknown(value, value.type))
-
-    def _fitted(self, said: dict[str, Any]) -> Record:
-        value = unusual_record(said)
-        if is_printed(said):
-            self._printed.session, message = value.session, value.message
-            call = as_text(said.get("parent_tool_use_id"))
-            if call is not None:  # the records of an agent name its call; up to 2.1.252 they do not name the agent
-                value.agent_id = self._printed.spawned_by.setdefault(call, value.agent_id or call)
-            if message is not None and message.stop_reason is not None and message.model != "<synthetic>":
-                self._printed.is_counted = True
-        return value
 
     def _begin(self, value: Record, events: list[ev.AnyEvent]) -> None:
         """The beginning of a session, told by the first record that belongs to it."""

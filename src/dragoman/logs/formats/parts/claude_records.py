@@ -17,7 +17,7 @@ from dragoman.model import (
 )
 from dragoman.model.json_values import as_object, as_text
 
-from .claude_stream import as_logged, is_printed
+from .claude_stream import as_logged, beside_result, is_printed
 
 UNSET = msgspec.UNSET
 
@@ -124,6 +124,61 @@ class Record(msgspec.Struct, gc=False, rename="camel"):
 
 
 decode_record = msgspec.json.Decoder(Record).decode
+
+
+class PrintedRecord(Record, gc=False, rename="camel"):
+    """What is read of a line that was printed: the same under other names (`as_logged` has them for any line).
+
+    Only of what is told most; what is of another kind or has a name of a log beside these is read as any JSON.
+    """
+
+    type: Literal["assistant", "system", "user"] | None = None
+    session: str | None = _named("session_id")
+    printed: _Nothing = _named("sessionId")
+    provider_id: str | None = _named("request_id")
+    logged_request: _Nothing = _named("requestId")
+    tool_use_result: Any = msgspec.field(default=msgspec.UNSET, name="tool_use_result")
+    logged_result: _Nothing = _named("toolUseResult")
+    version: str | None = _named("claude_code_version")
+    logged_version: _Nothing = _named("version")
+    is_api_error_message: bool | None = _named("is_api_error_message")
+    logged_error: _Nothing = _named("isApiErrorMessage")
+    api_error_status: Any = _named("api_error_status")
+    logged_status: _Nothing = _named("apiErrorStatus")
+    agent_id: str | None = _named("agent_id")
+    logged_agent: _Nothing = _named("agentId")
+    is_meta: bool | None = _named("isSynthetic")
+    logged_meta: _Nothing = _named("isMeta")
+    parent_tool_use_id: Any = _named("parent_tool_use_id")
+    beside: Any = _named("tool_result_meta")
+
+
+_decode_printed = msgspec.json.Decoder(PrintedRecord).decode
+_decode = msgspec.json.Decoder().decode
+_SAID = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
+
+
+def decode_printed(line: bytes | memoryview) -> Any:
+    """A line that was printed, or any JSON where it is not of the usual kind."""
+    value = _decode_printed(line)
+    message = value.message
+    if value.type is None or value.session is None:
+        return _decode(line)
+    if value.type == "system" and message is None:
+        return value
+    if message is None or message.content is None or value.type == "system":
+        return _decode(line)
+    if type(message.content) is list and value.type == "assistant":
+        for block in message.content:
+            if block.type not in _SAID or (block.type == "tool_use" and block.name is None):
+                return _decode(line)  # the API's reader knows it, by all that it holds
+    if message.stop_reason is None:
+        message.usage = _UNSAID
+    if value.beside is not None:
+        beside = beside_result(value.beside)
+        value.permission_decision = beside.get("permission_decision", value.permission_decision)
+        value.tool_denial_kind = beside.get("non_execution_kind", value.tool_denial_kind)
+    return value
 
 
 def inside_tag(tag: str, text: str) -> str | None:

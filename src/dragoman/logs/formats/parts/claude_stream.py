@@ -59,11 +59,14 @@ def as_logged(value: dict[str, Any]) -> dict[str, Any]:
     message = value.get("message")
     if isinstance(message, dict) and message.get("stop_reason") is None:
         logged["message"] = {name: one for name, one in message.items() if name != "usage"}
-    beside = value.get("tool_result_meta")
-    if isinstance(beside, list) and len(beside) == 1:
-        told = {_OF_RESULTS[name]: one for name, one in as_object(beside[0]).items() if name in _OF_RESULTS}
-        logged.update(told)
+    beside = beside_result(value.get("tool_result_meta"))
+    logged.update({_OF_RESULTS[name]: one for name, one in beside.items() if name in _OF_RESULTS})
     return logged
+
+
+def beside_result(beside: Any) -> dict[str, Any]:
+    """What was printed beside the result of a line that has one."""
+    return as_object(beside[0]) if isinstance(beside, list) and len(beside) == 1 else {}
 
 
 class Printed(msgspec.Struct):
