@@ -39,6 +39,21 @@ def test_a_list_that_is_cut_says_of_how_many(reader: User) -> None:
     assert "are shown" not in reader.types("sessions").err
 
 
+def test_an_id_is_shown_so_far_as_it_means_one_session(reader: User) -> None:
+    for id in (
+        "project-2026-01-01T10:00:00-a-long-name",
+        "project-2026-01-01T11:00:00-a-long-name",
+        "0123456789abcdef-1",
+    ):
+        data = CLAUDE.replace(b'"s-1"', f'"{id}"'.encode())
+        reader.write(reader.home / f".claude/projects/-p/{id}.jsonl", data.decode())
+    for command in (("sessions",), ("usage", "session")):
+        shown = [line.split()[0] for line in reader.types(*command).out.splitlines()]
+        assert {"project-2026-01-01T10", "project-2026-01-01T11", "0123456789ab", "s-1", "s-2"} <= set(shown)
+    for id in ("project-2026-01-01T10", "project-2026-01-01T11", "0123456789ab"):
+        assert reader.types("show", id).code == 0
+
+
 def test_records_in_a_database_are_sessions_like_those_in_files(reader: User) -> None:
     reader.settings('[store]\nurl = "sqlite:runs.db"\n')
     store = store_for("sqlite:runs.db", folder=Path(reader.environ["DRAGOMAN_DATA_DIR"]))

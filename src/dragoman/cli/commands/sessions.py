@@ -41,16 +41,17 @@ def command(
         console.note("No session was found. `dragoman sources` shows where they are looked for.")
     else:
         console.table(
-            ("session", "client", "began", "turns", "calls", "tokens", "title"), [_cells(row) for row in found]
+            ("session", "client", "began", "turns", "calls", "tokens", "title"),
+            [_cells(row, query.in_short(row.session)) for row in found],
         )
         if len(found) == asked.limit and (every := query.count(asked, with_agents=agents)) > len(found):
             console.note(f"{len(found):,} of {every:,} sessions are shown; --all shows all of them.")
     return ExitCode.OK if found else ExitCode.NO
 
 
-def _cells(row: logs.SessionRow) -> tuple[str, ...]:
+def _cells(row: logs.SessionRow, id: str) -> tuple[str, ...]:
     return (
-        row.session[:12] if row.stream == "main" else f"  {row.stream}",
+        id if row.stream == "main" else f"  {row.stream}",
         row.client or "",
         "" if row.started is None else f"{row.started:%Y-%m-%d %H:%M}",
         f"{row.turns:,}",

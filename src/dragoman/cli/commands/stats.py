@@ -155,14 +155,19 @@ def _notes(console: Console, total: history.Group, left_out: int) -> None:
     if tokens is None:
         return
     if tokens.unpriced:
-        console.note(f"The price of {tokens.unpriced} exchanges is not known; [[prices]] in the settings adds prices.")
+        of = _exchanges(tokens.unpriced)
+        console.note(f"The price of {of} is not known; [[prices]] in the settings adds prices.")
     if tokens.doubtful:
-        console.note(
-            f"The output of {tokens.doubtful} exchanges is doubtful: it was logged before the reply was complete."
-        )
+        of = _exchanges(tokens.doubtful)
+        console.note(f"The output of {of} is doubtful: it was logged before the reply was complete.")
     if tokens.unsaid:
-        console.note(f"The tokens of {tokens.unsaid} exchanges are not in the logs.")
+        console.note(f"The tokens of {_exchanges(tokens.unsaid)} are not in the logs.")
     if tokens.repeated:
-        console.note(f"{tokens.repeated} exchanges are in another session or file as well, and are counted there.")
+        of = _exchanges(tokens.repeated)
+        console.note(f"Left out, as another session or file has the same and counts it: {of}.")
     if tokens.logged_cost is not None:
         console.note(f"The logs themselves say ${tokens.logged_cost:.2f} for those exchanges they put a price on.")
+
+
+def _exchanges(number: int) -> str:
+    return f"{number:,} exchange{'s' if number != 1 else ''}"

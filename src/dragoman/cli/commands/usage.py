@@ -189,7 +189,7 @@ def _by_session(
     _table(
         console,
         ("session", "client", "began", "title", "models"),
-        [_of_session(one, known) for one in shown],
+        [_of_session(one, known, query) for one in shown],
         found.total,
         left_out,
     )
@@ -201,11 +201,11 @@ command.command("session", short_help="Tokens and cost of each session, sub-agen
 )
 
 
-def _of_session(group: history.Group, known: dict[str, logs.SessionRow]) -> tuple[str, ...]:
+def _of_session(group: history.Group, known: dict[str, logs.SessionRow], query: logs.Query) -> tuple[str, ...]:
     id = group.group["session"] or "?"
     row = known.get(id)
     about = ("", "", "") if row is None else (row.client or "", _day(row.started), (row.title or "")[:60])
-    return (id[:12], *about, _models(group), *_figures(group))
+    return (query.in_short(id), *about, _models(group), *_figures(group))
 
 
 def _day(time: datetime.datetime | None) -> str:

@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 from math import fsum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from .settled import Repeats
     from .spooled import Spooled
     from .sql import Asked, Result, SqlLimits
+
+
+_SHORT_ID: Final = 12
+"""Characters of an id that people are shown where they tell it from all others."""
 
 
 class Query:
@@ -409,6 +413,15 @@ class Query:
             return found
         count, near = self.count(), nearest(id, self._sessions.ids())
         raise no_session(id, str(count) if count else "", f".{near}" if near else "")
+
+    def in_short(self, id: str) -> str:
+        """The beginning of a session's id that means this one alone: 12 characters, or as many as that takes."""
+        shared = (
+            sum(1 for _ in takewhile(lambda two: two[0] == two[1], zip(id, one, strict=False)))
+            for one in self._sessions.beside(id)
+        )
+        length = max([_SHORT_ID, *(number + 1 for number in shared)])
+        return id if length + 4 > len(id) else id[:length]
 
     def logs_of(self, id: str) -> list[Found]:
         """The files of a session and its sub-agents, by its id or a prefix of it; none if there is no such session."""

@@ -129,6 +129,12 @@ class SessionList:
         """The ids of all sessions."""
         return [id for (id,) in self._index.ask(f"SELECT session FROM session_list WHERE stream = 'main' {_NEWEST}")]
 
+    def beside(self, id: str) -> list[str]:
+        """The ids just before and after this one in their alphabetical order."""
+        which = "SELECT session FROM session_list WHERE stream = 'main' AND session"
+        asked = (f"{which} < ? ORDER BY session DESC LIMIT 1", f"{which} > ? ORDER BY session LIMIT 1")
+        return [other for one in asked for (other,) in self._index.ask(one, id)]
+
     def root(self, row: SessionRow) -> SessionRow:
         """The session a sub-agent is of, whichever agents are between."""
         while True:

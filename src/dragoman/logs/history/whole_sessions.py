@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -101,6 +102,8 @@ class WholeSessions:
         if find_repositories:
             self._find_repositories(index)
         self.rows = sorted(merged.values(), key=_began, reverse=True)
+        self._ids: list[str] | None = None
+        """The ids in alphabetical order, once they are asked for."""
         self._by_file: dict[str, list[SessionRow]] = {}
         for row in self.rows:
             for file, _ in self.files[key(row)]:
@@ -141,6 +144,13 @@ class WholeSessions:
     def ids(self) -> list[str]:
         """The ids of all sessions."""
         return [row.session for row in self.rows if row.stream == "main"]
+
+    def beside(self, id: str) -> list[str]:
+        """The ids just before and after this one in their alphabetical order."""
+        if self._ids is None:
+            self._ids = sorted(self.ids())
+        before, after = bisect_left(self._ids, id), bisect_right(self._ids, id)
+        return self._ids[max(0, before - 1) : before] + self._ids[after : after + 1]
 
     def above(self, row: SessionRow) -> SessionRow | None:
         """What spawned it, if that is here."""
