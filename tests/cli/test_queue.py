@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import datetime
 import json
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,8 @@ def test_tasks_are_added_listed_shown_cancelled_and_retried(user: User) -> None:
         (["queue", "add", "--folder", "a/../../b", "x"], "it is relative to the workspace of the worker"),
         (["queue", "add", "--in", "soon", "x"], '"soon" is not a duration: write 90s, 10m, 2h or 1d.'),
         (["queue", "add", "--every", "0s", "x"], "it must be longer than 0 seconds."),
+        (["queue", "add", "--in", "99999999999999d", "x"], "is longer than a hundred years."),
+        (["queue", "add", "--priority", "99999999999999999999", "x"], "is not in the range -1000<=x<=1000"),
         (["queue", "add", "--cron", "0 25 * * *", "x"], 'the hour is 0 to 23, not "25".'),
         (["queue", "add", "--cron", "@daily", "--zone", "Mars/Base", "x"], 'there is no time zone "Mars/Base"'),
         (["queue", "add", "--cron", "@daily", "--every", "1d", "x"], "both say when to do it again"),
@@ -87,6 +91,16 @@ def test_a_task_begins_at_a_time_or_by_the_calendar(user: User) -> None:
     shown = user.types("queue", "show", added.out.strip()).out
     assert "again:    0 9 * * mon-fri (UTC)\n" in shown
     assert "starts 2030-05-01" in user.types("queue", "list").out
+
+
+def test_an_entry_whose_times_are_no_times_does_not_hide_the_others(user: User) -> None:
+    ids = [user.types("queue", "add", f"task {one}").out.strip() for one in range(3)]
+    with closing(sqlite3.connect(Path(user.environ["DRAGOMAN_DATA_DIR"]) / "queue.db")) as database, database:
+        database.execute("UPDATE dragoman_queue SET start_at = 1e300, every = 1e300 WHERE id = ?", (ids[0],))
+        database.execute("UPDATE dragoman_queue SET changed = -1e18, added = 9e999 WHERE id = ?", (ids[1],))
+    listed = user.types("queue", "list")
+    assert (listed.code, [f"task {one}" in listed.out for one in range(3)]) == (0, [True] * 3)
+    assert [user.types("queue", "show", id).code for id in ids] == [0] * 3
 
 
 NOTIFY = """

@@ -209,7 +209,7 @@ def queues(server: Server, tmp_path: Path) -> Iterator[Callable[[str], tuple[str
         yield opened
 
 
-@pytest.mark.parametrize("kind, number, kills", [("sqlite", 30, 8), ("postgresql", 100, 30)])
+@pytest.mark.parametrize("kind, number, kills", [("sqlite", 100, 30), ("postgresql", 100, 30)])
 async def test_workers_that_are_killed_repeat_no_effect_and_lose_none(
     kind: str, number: int, kills: int, queues: Callable[[str], tuple[str, Queue]], tmp_path: Path
 ) -> None:

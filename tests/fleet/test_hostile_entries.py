@@ -58,6 +58,8 @@ HOSTILE: list[dict[str, Any]] = [
     {"cron": "* * * * *", "zone": "../../etc/passwd"},
     {"priority": "first"},
     {"every": "often"},
+    {"every": -5.0},
+    {"every": 0},
 ]
 
 

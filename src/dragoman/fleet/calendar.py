@@ -134,11 +134,12 @@ def _values(whole: str, field: str, part: _Part) -> set[int]:
 
 def moment(text: str, zone: str) -> float:
     """A date and a time of day, in seconds since 1970; `zone` holds where the text names no offset."""
+    where = _zone(zone)
     try:
         said = datetime.datetime.fromisoformat(text)
-    except ValueError as error:
+        return (said if said.tzinfo is not None else said.replace(tzinfo=where)).timestamp()
+    except (ValueError, OverflowError) as error:
         raise ConfigError(f'"{text}" is not a time: write "2026-11-20 09:00"') from error
-    return (said if said.tzinfo is not None else said.replace(tzinfo=_zone(zone))).timestamp()
 
 
 def _zone(name: str) -> datetime.tzinfo:

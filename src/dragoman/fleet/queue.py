@@ -64,7 +64,7 @@ class Entry(msgspec.Struct, frozen=True):
     priority: int
     added: float
     start_at: float
-    every: float | None
+    every: Annotated[float, msgspec.Meta(gt=0)] | None
     cron: str | None
     zone: str | None
     attempts: int

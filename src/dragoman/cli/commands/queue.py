@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 import msgspec
@@ -35,7 +35,12 @@ def command() -> None:
 @click.option(
     "--folder", metavar="PATH", default="", help="Folder to work in, relative to the workspace of the worker."
 )
-@click.option("--priority", type=int, default=0, help="Tasks with a larger number are done first; default: 0.")
+@click.option(
+    "--priority",
+    type=click.IntRange(-1000, 1000),
+    default=0,
+    help="Tasks with a larger number are done first; default: 0.",
+)
 @click.option("--in", "after", metavar="DURATION", help="Begin after this time: 90s, 10m, 2h, 1d.")
 @click.option("--at", metavar="TIME", help='Begin at this time, in --zone: "2026-11-20 09:00".')
 @click.option("--every", metavar="DURATION", help="Do it again each time this has passed: 90s, 10m, 2h, 1d.")
@@ -128,7 +133,13 @@ def _seconds(text: str, option: str) -> float:
     number, unit = text[:-1], text[-1:]
     if unit not in units or not number.isdecimal():
         raise click.BadParameter(f'"{text}" is not a duration: write 90s, 10m, 2h or 1d.', param_hint=option)
-    return float(int(number) * units[unit])
+    seconds = float(number) * units[unit]
+    if seconds > _LONGEST:
+        raise click.BadParameter(f'"{text}" is longer than a hundred years.', param_hint=option)
+    return seconds
+
+
+_LONGEST: Final = 100 * 366 * 86_400.0
 
 
 @command.command("list", short_help="List tasks, those that changed last first.")
@@ -242,7 +253,10 @@ def _facts(entry: Entry) -> dict[str, Any]:
 
 
 def _time(seconds: float) -> str:
-    return datetime.datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+    try:
+        return datetime.datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):  # other programs can write any number into the database
+        return f"{seconds:g} seconds after 1970"
 
 
 def _when(entry: Entry, now: float) -> str:
@@ -255,7 +269,10 @@ def _again(entry: Entry) -> str:
     """When a task comes back."""
     if entry.cron is not None:
         return f"{entry.cron} ({entry.zone})"
-    return "" if entry.every is None else f"every {datetime.timedelta(seconds=entry.every)}"
+    if entry.every is None:
+        return ""
+    is_usual = 0 < entry.every <= _LONGEST
+    return f"every {datetime.timedelta(seconds=entry.every) if is_usual else f'{entry.every:g} seconds'}"
 
 
 def _line(entry: Entry) -> str:
