@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -19,9 +20,11 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
+import obstore
 import pytest
 
 from dragoman.errors import LogError, StorageError
+from dragoman.logs import Index, Query
 from dragoman.logs.corpus import CorpusQuery, built, built_on_dask, place_of, planned
 from tests.conformance.conftest import SHARED
 from tests.logs.samples import CLAUDE, SAMPLES
@@ -266,6 +269,80 @@ def test_objects_of_any_name_are_read_and_no_file_here_is_taken_for_one(bucket: 
     assert all("hostile" in address for address, _ in counts.failures)
     with closing(asked(tmp_path / "corpus")) as query:
         assert len(query.sessions()) == counts.read
+
+
+def test_logs_that_grow_or_are_compressed_or_are_read_by_another_version_count_once(
+    bucket: Stored, real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same figures as those of the local index over the files, after every build, and only what is new is read."""
+    codex, claude = (
+        sorted((real / "codex").rglob("rollout-*.jsonl"))[:2],
+        sorted((real / "claude-code").rglob("*.jsonl")),
+    )
+    folder = tmp_path / "here"
+    for path in (*codex, *claude[:3]):
+        (folder / path.relative_to(real).parent).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / path.relative_to(real))
+    growing = folder / codex[0].relative_to(real)
+    lines = growing.read_bytes().splitlines(keepends=True)
+    growing.write_bytes(b"".join(lines[: len(lines) // 2]))
+    packed = folder / codex[1].relative_to(real)
+    packed.with_name(packed.name + ".gz").write_bytes(gzip.compress(packed.read_bytes()))
+    packed.unlink()
+    uploaded(bucket, folder, "growing")
+    source, to = place_of("s3://company/growing"), place_of("s3://company/grown")
+
+    def built_and_compared() -> tuple[int, int]:
+        counts = built(planned(to, [source]))
+        assert counts.failures == []
+        local = Query(Index(tmp_path / "local.sqlite"), paths=[folder])
+        with closing(CorpusQuery(to, tmp_path / "cache")) as remote, closing(local):
+            remote.refresh()
+            assert is_alike(list(figures(remote)), list(figures(local)))
+            tables = ("turns", "calls", "outcomes", "usage")
+            assert [sorted(map(str, cells(remote, one))) for one in tables] == [
+                sorted(map(str, cells(local, one))) for one in tables
+            ]
+        return counts.read, counts.unchanged
+
+    files = sum(path.is_file() for path in folder.rglob("*"))
+    assert built_and_compared() == (files, 0)
+    growing.write_bytes(b"".join(lines))
+    store = obstore.store.from_url("s3://company/growing", client_options={"allow_http": True})
+    obstore.put(store, growing.relative_to(folder).as_posix(), growing.read_bytes())  # one may not be replaced unsigned
+    read, unchanged = built_and_compared()
+    assert (read, unchanged) == (1, files - 1)
+    assert built_and_compared() == (0, files)
+    monkeypatch.setattr("dragoman.logs.corpus.build.reader_version", lambda: "another version")
+    assert built_and_compared() == (files, 0)
+    assert built_and_compared() == (0, files)
+
+
+def test_secrets_stay_out_of_a_remote_corpus_unless_that_is_asked_for(bucket: Stored, tmp_path: Path) -> None:
+    import duckdb
+
+    secret = "sk-ant-api03-" + "q7Zx" * 20
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "s-1.jsonl").write_bytes(CLAUDE.replace(b'"/p"', b'"/p/%s"' % secret.encode()))
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+
+    def has_secret(to: str, *words: str) -> bool:
+        line = command(tmp_path / "logs", to, *words, home=tmp_path)
+        assert json.loads(subprocess.run(line, env=environment, check=True, capture_output=True).stdout)["read"] == 1
+        place, texts = place_of(to), []
+        for number, one in enumerate(place.listed()):
+            path = tmp_path / f"{number}.parquet"
+            path.write_bytes(place.get(one.name))
+            is_table = one.name.endswith(".parquet")
+            rows = duckdb.execute(f"SELECT * FROM '{path}'").fetchall() if is_table else path.read_bytes()
+            texts.append(str(rows))
+        assert len(texts) > 4
+        return any(secret in text for text in texts)
+
+    assert not has_secret("s3://company/safe")
+    assert has_secret("s3://company/unsafe", "--no-redact")
+    assert has_secret(str(tmp_path / "local"))
+    assert not has_secret(str(tmp_path / "local-safe"), "--redact")
 
 
 def test_what_the_service_refuses_is_told(bucket: Stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
