@@ -36,32 +36,35 @@ _STATES: Final = 5_000
 """States of an automaton that are kept."""
 _WIDE_RANGES: Final = 40
 """Ranges of more than 256 characters in a pattern: each costs `re` up to 25 ms when it compiles the pattern."""
+_WIDE_RANGES_WITH_CASE: Final = 150
+"""The same where case counts: each costs up to 6 ms. `\\p{L}` has 26."""
 _ENDLESS: Final = float("inf")
 
 
 class Pattern:
-    """A regular expression in Python's syntax. `ignore_case` is `re.IGNORECASE`."""
+    """A regular expression in Python's syntax. `ignore_case` is `re.IGNORECASE`; `written` is what messages show."""
 
     __slots__ = ("_automaton", "_quick", "_re", "_tree", "pattern")
 
-    def __init__(self, pattern: str, *, ignore_case: bool = False) -> None:
-        self.pattern = pattern
-        if len(pattern) > LONGEST:
-            raise PatternError(pattern, f"has {len(pattern)} characters; a pattern has at most {LONGEST}")
+    def __init__(self, pattern: str, *, ignore_case: bool = False, written: str | None = None) -> None:
+        self.pattern = pattern if written is None else written
+        if len(self.pattern) > LONGEST:
+            raise PatternError(self.pattern, f"has {len(self.pattern)} characters; a pattern has at most {LONGEST}")
         flags = re.IGNORECASE if ignore_case else 0
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # its author does not read our standard error
                 self._tree: Any = _parser.parse(pattern, flags)
                 wide, largest = _classes(self._tree)
-                if wide > _WIDE_RANGES:
-                    raise PatternError(pattern, f"has {wide} large ranges of characters; use at most {_WIDE_RANGES}")
+                most = _WIDE_RANGES if ignore_case else _WIDE_RANGES_WITH_CASE
+                if wide > most:
+                    raise PatternError(self.pattern, f"has {wide} large ranges of characters; use at most {most}")
                 self._re = re.compile(pattern, flags)
             self._quick = _quick_length(self._tree, 1 + largest // 8)
         except (re.error, OverflowError) as error:
-            raise PatternError(pattern, f"is not a regular expression: {error}") from error
+            raise PatternError(self.pattern, f"is not a regular expression: {error}") from error
         except RecursionError:
-            raise PatternError(pattern, "is nested too deeply") from None
+            raise PatternError(self.pattern, "is nested too deeply") from None
         self._automaton: _Automaton | None = None
 
     def __repr__(self) -> str:

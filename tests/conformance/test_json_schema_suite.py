@@ -67,6 +67,32 @@ def test_values_are_judged_as_the_suite_says(
     assert agrees >= least
 
 
+OPTIONAL = (
+    *("anchor", "bignum", "dependencies-compatibility", "dynamicRef", "ecmascript-regex", "float-overflow", "id"),
+    *("no-schema", "non-bmp-regex", "refOfUnknownKeyword", "unknownKeyword"),
+)
+"""Optional files of the suite that are held to: not those of `format` and `content…`, which refuse nothing here, nor
+`cross-draft`, which leads out of its schemas."""
+
+
+@pytest.mark.parametrize("draft, least", [("draft2020-12", 153), ("draft7", 106)])
+def test_optional_behaviour_is_as_the_suite_says(
+    suite: Path, draft: str, least: int, record_property: Callable[[str, object], None]
+) -> None:
+    agrees, wrong = 0, []
+    for name, group in groups(suite / draft / "optional"):
+        schema = group["schema"]
+        if draft == "draft7" and isinstance(schema, dict):
+            schema = {"$schema": DRAFT_7, **schema}
+        for case in group["tests"] if name.partition(":")[0] in OPTIONAL else ():
+            problems = problems_against(schema, case["data"])
+            agrees += case["valid"] == (problems == [])
+            wrong += [(name, case["description"], problems)] if case["valid"] != (problems == []) else []
+    record_property(AGREEMENT, f"JSON Schema {draft}, optional: {agrees} of {agrees + len(wrong)} agree")
+    assert wrong == []
+    assert agrees >= least
+
+
 def as_parameters(group: dict[str, Any]) -> Iterator[tuple[Any, Callable[[Any], Any]]]:
     """A schema of the suite as that of arguments, and as that of one of them; and how its values are given then."""
     schema = group["schema"]

@@ -374,8 +374,13 @@ def _is_multiple(value: float, factor: float) -> bool:
     try:
         quotient = value / factor
     except OverflowError:
+        quotient = math.inf
+    if math.isfinite(quotient):
+        return quotient == int(quotient)
+    if not math.isfinite(value):
         return False
-    return math.isfinite(quotient) and quotient == int(quotient)
+    (above, below), (times, parts) = value.as_integer_ratio(), factor.as_integer_ratio()
+    return above * parts % (below * times) == 0  # the quotient is too large for a float
 
 
 _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {

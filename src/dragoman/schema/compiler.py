@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from dragoman.errors import PatternError, nearest
-from dragoman.patterns import Pattern, compiled
+from dragoman.patterns import Pattern
 
 from .checks import (
     BOUNDS,
@@ -40,6 +40,7 @@ from .checks import (
     unevaluated_check,
     values_check,
 )
+from .ecma_patterns import compiled_pattern
 from .evaluated import Evaluated
 from .references import DRAFTS, References, draft_of
 from .values import among, shown
@@ -134,7 +135,7 @@ class Compiler:
 
     def _pattern(self, text: str, pointer: str) -> Pattern | None:
         try:
-            return compiled(text)
+            return compiled_pattern(text)
         except PatternError as error:
             self._wrong(pointer, str(error))
             return None

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dragoman.patterns import compiled
-
 from .checks import Check, Report, fits
+from .ecma_patterns import compiled_pattern
 
 Reached = Callable[[Any, Report], tuple[Any, str] | None]
 """What the reference of a schema leads to, with the resource it is in."""
@@ -46,7 +45,7 @@ class Evaluated:
             if {"additionalProperties", "unevaluatedProperties"} & schema.keys() - {but}:
                 yield from value
             yield from schema.get("properties", {}).keys() & value.keys()
-            for pattern in map(compiled, schema.get("patternProperties", ())):
+            for pattern in map(compiled_pattern, schema.get("patternProperties", ())):
                 yield from filter(pattern.search, value)
         elif isinstance(value, list):
             listed = isinstance(schema.get("items"), list)
