@@ -38,11 +38,13 @@ class DefinitionError(DragomanError):
     `where` is "file:line" when it is known.
     """
 
-    def __init__(self, subject: str, problems: Iterable[str], where: str | None = None) -> None:
+    def __init__(
+        self, subject: str, problems: Iterable[str], where: str | None = None, *, verdict: str = "is not well defined"
+    ) -> None:
         self.subject = subject
         self.problems = tuple(problems)
         self.where = where
-        head = f"{subject} is not well defined" + (f" ({where})" if where else "")
+        head = f"{subject} {verdict}" + (f" ({where})" if where else "")
         super().__init__("\n".join([f"{head}:", *(f"  - {problem}" for problem in self.problems)]))
 
 

@@ -135,6 +135,13 @@ async def test_a_chat_sends_the_files_a_message_names_and_says_which_it_cannot(u
     assert "@nothing" not in answer.err
 
 
+async def test_what_is_no_address_of_the_web_is_not_taken_for_a_file(user: User) -> None:
+    async with loopback() as server:
+        answer = await runs(user, server, "-a", "ftp://example.com/a.png", "look")
+    assert (answer.code, server.requests) == (2, [])
+    assert "ftp://example.com/a.png: only addresses that begin with https:// or http:// can be fetched" in answer.err
+
+
 async def test_a_limit_on_the_cost_ends_the_run(user: User) -> None:
     user.settings("[[prices]]\nmodel = 'claude-sonnet-4-5'\ninput = 1000\noutput = 1000\n")
     (user.here / "a").write_text("a")

@@ -128,6 +128,38 @@ async def test_files_are_completed_and_added_to_a_message(user: User) -> None:
     assert base64.b64decode(source["data"]) == picture
 
 
+async def test_a_name_with_spaces_is_quoted_and_tab_does_not_wait_for_the_menu(user: User) -> None:
+    (user.here / "two words").mkdir()
+    (user.here / "two words" / "my notes.txt").write_text("mine")
+
+    def scene(terminal: Terminal) -> None:
+        terminal.sees("> ")
+        terminal.types("see (@not\t) and @two\t")
+        terminal.shows('@"two words/')
+        terminal.types("my\t")
+        terminal.shows('notes.txt"')
+        terminal.types(", @gone.txt, @someone and @two\r")
+        terminal.sees("there is no file gone.txt here: @gone.txt is sent as text")
+        terminal.sees("Hello you.")
+        ready(terminal)
+        terminal.types("/exit\r")
+
+    async with loopback(HELLO) as server:
+        await at_terminal(user, server, scene, "chat")
+    (text,) = last_said(server.requests[0])
+    assert text == (
+        'see (@notes.txt) and @"two words/my notes.txt", @gone.txt, @someone and @two'
+        "\n\nContents of notes.txt:\n\ntea\nbread\n\n\nContents of two words/my notes.txt:\n\nmine"
+    )
+
+
+async def test_a_folder_cannot_be_added_and_that_is_said(user: User) -> None:
+    (user.here / "docs").mkdir()
+    async with loopback(HELLO) as server:
+        answer = await chats(user, server, "look at @docs/\n")
+    assert "@docs/ is a folder: name a file in it to add one" in answer.err
+
+
 async def test_enter_sends_a_name_that_tab_completed_and_of_several_takes_the_one_chosen(user: User) -> None:
     (user.here / "new.txt").write_text("new")
     (user.here / "new.py").write_text("new = 1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 
@@ -42,6 +43,8 @@ async def attached(places: Iterable[str], web: tools.Web) -> list[str | model.Me
 async def _attached(place: str, web: tools.Web) -> str | model.Media:
     if place.startswith(("http://", "https://")):
         return await _page(place, web)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place):
+        raise MediaError(f"cannot read {place}: only addresses that begin with https:// or http:// can be fetched")
     if place == "-":
         return content_of(_read(sys.stdin.buffer.read(LARGEST_ATTACHMENT + 1), "standard input"), "standard input")
     from dragoman.config.files import read_ordinary_file

@@ -20,6 +20,7 @@ from .stopping import Terminated, forget_ctrl_c
 from .terminal.call_lines import count, told_of
 from .terminal.console import Console, foreign, width_of
 from .terminal.live import bill
+from .terminal.visible import short
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 HELP: Final[Mapping[str, str]] = {
     "/model [PROVIDER:MODEL]": "show which model answers, or let another one continue",
     "/tools": "list the tools the model is offered",
-    "/cost": "show the tokens and the cost of this conversation since it was opened",
+    "/cost": "show the tokens and the cost since this chat was opened",
     "/context": "show what the next request holds, and how much of the model's window",
     "/diff": "show what this conversation changed in your files",
     "/undo": "restore the files that the model's file tools changed, turn by turn; it cannot undo commands",
@@ -248,7 +249,9 @@ class ChatCommands:
             events = store.read(run.id)
             said = next((one.text for one in events if isinstance(one, UserSaid) and one.by == "user"), "")
             when = datetime.datetime.fromtimestamp(run.changed).strftime("%Y-%m-%d %H:%M")
-            self._console.note(foreign(f"{run.id[:8]}  {when}  {said[:80]}", one_line=True))
+            head = f"{run.id[:8]}  {when}  "
+            room = max(width_of(sys.stderr) - len(head), 20)
+            self._console.note(head + short(foreign(said, one_line=True), room))
 
     def _copy(self, _: str) -> None:
         text = self._session.last_answer()

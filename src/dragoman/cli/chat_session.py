@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _LONGEST_OUTPUT: Final = 30_000
 """Characters of a command's output that the model is given."""
-_FILE: Final = re.compile(r"(?<!\S)@(\S+)")
+_FILE: Final = re.compile(r"""(?<![^\s("'])@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s"]\S*))""")
 _PLANNING: Final = (
     "(Plan mode is on: read and search what you need, then answer with a plan. Change nothing: calls that change or "
     "run something are refused.)"
@@ -97,7 +97,8 @@ class ChatSession(Session):
         parts: list[str | Media] = [*self._pending, text, *self._attached]
         self._attached = ()
         self._pending.clear()
-        for name in dict.fromkeys(found[1].rstrip(".,;:!?)") for found in _FILE.finditer(text)):
+        named = (found["quoted"] or found["plain"].rstrip(".,;:!?)'\"") for found in _FILE.finditer(text))
+        for name in dict.fromkeys(named):
             content = self._file(name)
             contents = await self._resource(name) if content is None else [content]
             if contents:
@@ -111,6 +112,7 @@ class ChatSession(Session):
         try:
             entry = self.workspace.entry(name)
             if entry is None or entry.kind != "file":
+                self._say_why_no_file(name, is_folder=entry is not None and entry.kind == "directory")
                 return None
             return content_of(self.workspace.read(name, limit=LARGEST_ATTACHMENT + 1), name)
         except (MediaError, ToolError) as error:
@@ -157,6 +159,13 @@ class ChatSession(Session):
         by_user = all(one.role == "user" for one in said)
         parts = [part for one in said for part in (*([] if by_user else [f"{one.role}:"]), *one.parts)]
         return await self.turn(user(*parts))
+
+    def _say_why_no_file(self, name: str, *, is_folder: bool) -> None:
+        """A name that looks like one of a file is not passed over in silence; `@someone` is no such name."""
+        if is_folder:
+            self._console.note(f"@{name} is a folder: name a file in it to add one")
+        elif ("." in name or "/" in name) and ":" not in name:  # with one it may be a resource of a server
+            self._console.note(f"there is no file {name} here: @{name} is sent as text")
 
     # ── files ──────────────────────────────────────────────────────────────
 

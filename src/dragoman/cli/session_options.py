@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-"""Those a run may end with."""
-
-
 class SessionCommand(click.Command):
     """A command whose help ends with its exit codes."""
 

@@ -136,7 +136,7 @@ class Api(abc.ABC):
         history = self._history(request)
         problems = [problem for problem in self._all_problems(request, history) if not problem.fixed]
         if problems:
-            raise DefinitionError(f"the request to {request.model}", map(str, problems))
+            raise DefinitionError(f"the request to {request.model}", map(str, problems), verdict="cannot be sent")
         encoded = self._body(request, history, self._written(request))
         report = (*history.remarks, *(encoded.tools.report if encoded.tools else ()), *encoded.report)
         return msgspec.structs.replace(encoded, report=report) if report != encoded.report else encoded
@@ -168,7 +168,9 @@ class Api(abc.ABC):
         chosen = {name: fields[name] for name in self.conversation_fields if name in fields}
         if not chosen:
             names = " nor ".join(map(repr, self.conversation_fields))
-            raise DefinitionError(f"the conversation for {self.name}", [f"there is neither {names} in it"])
+            raise DefinitionError(
+                f"the conversation for {self.name}", [f"there is neither {names} in it"], verdict="cannot be read"
+            )
         return self.read_request(chosen, model="any").conversation
 
     def validate(self, request: req.Request) -> tuple[Problem, ...]:

@@ -171,7 +171,7 @@ class Endpoints:
         if self.most_requests is not None and len(requests) > self.most_requests:
             found.append(f"it has {len(requests):,} requests; {self.api} takes {self.most_requests:,} in one batch")
         if found:
-            raise DefinitionError("the batch", found)
+            raise DefinitionError("the batch", found, verdict="cannot be sent")
 
 
 def no_endpoints(api: str) -> Endpoints:

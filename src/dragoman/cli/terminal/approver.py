@@ -24,7 +24,7 @@ from .live import View
 from .pager import viewed
 from .question import Shown, folded_rows, rows_of, shown_question
 from .streams import stdout
-from .visible import one_line
+from .visible import one_line, wrapped
 
 
 class DescribedApprover(msgspec.Struct, frozen=True):
@@ -276,13 +276,14 @@ class Asker:
         return middle if len(middle) < width else short
 
     def _help(self, scope: str) -> None:
-        always = f"a: allow it, and every later call of this run that is: {one_line(scope)};"
+        always = f"a: allow it, and later calls in this run of {one_line(scope)}, without asking;"
         for line in (
             "y: allow this call; n: refuse it (what you write after n is sent to the model);",
             *((always,) if scope else ()),
             "v: show all of it; l: stop here and answer later.",
         ):
-            self._say(line, "quiet")
+            for row in wrapped(line, width_of(sys.stderr), words=True):
+                self._say(row, "quiet")
 
     async def _viewed(self, shown: Shown) -> None:
         rows = await asyncio.to_thread(rows_of, shown, width_of(sys.stderr))

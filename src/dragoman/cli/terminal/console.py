@@ -21,7 +21,7 @@ import click
 
 from dragoman.cli import stopping
 from dragoman.cli.stopping import exit_code, signals_heard
-from dragoman.errors import DragomanError, EngineError, LimitReached, LogError, StorageError, ToolError
+from dragoman.errors import DragomanError, EngineError, LimitReached, LogError, StorageError, ToolError, nearest
 
 from .streams import naming_output, stdout
 
@@ -453,7 +453,7 @@ def _interrupted(console: Console) -> int:
 def _explained(console: Console, error: Exception) -> int:
     match error:
         case click.ClickException():
-            console.error(error.format_message())
+            console.error(_usage(error))
             if isinstance(error, click.UsageError) and error.ctx is not None:
                 console.note(f"See: {error.ctx.command_path} --help")
             return error.exit_code
@@ -468,6 +468,25 @@ def _explained(console: Console, error: Exception) -> int:
             console.error(f"{type(error).__name__}: {error}")
             console.note("This is a fault in dragoman or in a plugin. `dragoman --debug …` shows where it happened.")
             return ExitCode.FAULT
+
+
+_CLICKS_WORDS: Final = (
+    (r"is not a valid float range\.$", "is not a number."),
+    (r"is not a valid (integer|integer range)\.$", "is not a whole number."),
+    (r"(\S+) is not in the range x>=(\S+)\.$", r"\1 is too small: it must be at least \2."),
+    (r"(\S+) is not in the range x>(\S+)\.$", r"\1 is too small: it must be more than \2."),
+    (r"(\S+) is not in the range (\S+)<=x<=(\S+)\.$", r"\1 is out of range: it must be from \2 to \3."),
+)
+
+
+def _usage(error: click.ClickException) -> str:
+    """What was wrong with a command line, in the words of our other messages."""
+    if isinstance(error, click.NoSuchOption):
+        return f'There is no option "{error.option_name}".{nearest(error.option_name, error.possibilities or ())}'
+    message = error.format_message()
+    for theirs, ours in _CLICKS_WORDS:
+        message = re.sub(theirs, ours, message)
+    return message
 
 
 class _Aside(io.TextIOWrapper):

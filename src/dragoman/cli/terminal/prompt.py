@@ -6,6 +6,7 @@ Rule: a pasted block is one input. It is put into the line that is edited, and n
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -26,6 +27,8 @@ _MAX_LINE: Final = 16 << 20
 """Bytes that one line of standard input may have."""
 _SIGN: Final = "> "
 _CONTINUED: Final = "... "
+_BEGUN: Final = re.compile(r"""(?<![^\s("'])@(?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"]*))\Z""")
+"""The name of a file that is being typed."""
 _LISTED: Final = 200
 """Files that are offered to complete a name."""
 
@@ -111,7 +114,7 @@ def _completes() -> bool:
     from prompt_toolkit.application import get_app
 
     text = get_app().current_buffer.document.text_before_cursor
-    return text.startswith("/") or text.rpartition(" ")[2].startswith("@")
+    return text.startswith("/") or _BEGUN.search(text) is not None
 
 
 def _output() -> Any:
@@ -132,6 +135,7 @@ def _output() -> Any:
 
 
 def _keys() -> KeyBindings:
+    from prompt_toolkit.completion import CompleteEvent
     from prompt_toolkit.key_binding import KeyBindings
 
     keys = KeyBindings()
@@ -152,7 +156,12 @@ def _keys() -> KeyBindings:
         buffer = event.current_buffer
         shown = buffer.complete_state
         if shown is None:
-            buffer.start_completion(insert_common_part=True)
+            asked = CompleteEvent(completion_requested=True)
+            found = list(buffer.completer.get_completions(buffer.document, asked))
+            if len(found) == 1:  # not as a menu: one is being made for what was typed just now, and none beside it
+                buffer.apply_completion(found[0])
+            else:
+                buffer.start_completion(insert_common_part=True)
         elif len(shown.completions) == 1:
             buffer.apply_completion(shown.completions[0])  # nothing is left to choose: Enter sends
         else:
@@ -176,12 +185,20 @@ def _completer(folder: Callable[[], Path], commands: Sequence[str]) -> Completer
             if text.startswith("/") and not any(map(str.isspace, text)):
                 yield from (Completion(name, -len(text)) for name in commands if name.startswith(text))
                 return
-            word = text.split()[-1] if text and not text[-1].isspace() else ""
-            if word.startswith("@"):
-                for path in files_beginning(folder(), word[1:]):
-                    yield Completion(path, -len(word) + 1)
+            begun = _BEGUN.search(text)
+            if begun is not None:
+                quoted = begun["quoted"] is not None
+                for path in files_beginning(folder(), begun["quoted"] if quoted else begun["plain"]):
+                    yield Completion(_as_typed(path, quoted=quoted), -len(begun[0]) + 1, display=path)
 
     return Words()
+
+
+def _as_typed(path: str, *, quoted: bool) -> str:
+    """A path as it stands after "@": in quotes where it has spaces. Those of a folder stay open for what is in it."""
+    if not quoted and not any(map(str.isspace, path)):
+        return path
+    return f'"{path}' if path.endswith("/") else f'"{path}"'
 
 
 def files_beginning(folder: Path, begun: str) -> list[str]:
