@@ -352,3 +352,12 @@ def test_a_signal_that_comes_while_a_class_is_made_is_no_fault_of_ours() -> None
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (129, "", "error: terminated\n")
+
+
+def test_a_list_of_commands_cuts_no_sentence_and_a_number_is_called_n(user: User) -> None:
+    for name in ("doctor", "hook", "policy", "sources", "keys"):
+        assert "..." not in user.types(name, "--help").out.partition("Commands:")[2], name
+    for name in ("worker", "eval", "stats", "replay"):
+        out = user.types(name, "--help").out
+        assert "RANGE" not in out, name
+        assert " N  " in out, name

@@ -152,7 +152,7 @@ def session_options(function: Function) -> Function:
             "-a",
             multiple=True,
             metavar="FILE|URL|-",
-            help="Attach a text, picture or PDF document to the task; - is standard input. Can be repeated.",
+            help="Attach a text, picture, sound or PDF document to the task; - is standard input. May be repeated.",
         ),
         click.option(
             "--retries",

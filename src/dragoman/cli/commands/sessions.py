@@ -15,7 +15,7 @@ from dragoman.cli.terminal.console import Console, ExitCode, json_option
 @click.argument("wanted", nargs=-1, metavar="[PATH|ID]...", shell_complete=complete_sessions)
 @filter_options(limit=20)
 @corpus_option
-@click.option("--no-update", is_flag=True, help="What the index knows already; no log is looked at.")
+@click.option("--no-update", is_flag=True, help="Use the index as it is, without looking for new logs.")
 @click.option("--agents", is_flag=True, help="Also list sub-agents, one per line.")
 @json_option
 @click.pass_obj

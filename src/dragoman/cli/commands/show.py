@@ -31,8 +31,10 @@ _TOLD = ("id", "session", "client", "version", "source", "raw", "kind", "stream"
 @click.command
 @click.argument("wanted", metavar="PATH|ID", shell_complete=complete_sessions)
 @click.option("--steps", "form", flag_value="steps", help="One line for each step.")
-@click.option("--tree", "form", flag_value="tree", help="Only who started whom, with what, and how it ended.")
-@click.option("--full", is_flag=True, help="Texts, outputs and diffs whole, however long.")
+@click.option(
+    "--tree", "form", flag_value="tree", help="Show only which agent started which, with what task, and how it ended."
+)
+@click.option("--full", is_flag=True, help="Do not shorten texts, outputs and diffs.")
 @click.option("--raw", is_flag=True, help="Show each record's events beside the bytes they were read from.")
 @format_option
 @corpus_option

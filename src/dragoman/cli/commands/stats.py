@@ -65,9 +65,9 @@ def command(
 ) -> ExitCode:
     """Count what was done: in every recorded session, or in the files, folders and sessions named.
 
-    Tokens are those of exchanges with a model, each counted once, whichever sessions tell of it; cost is by the list
-    prices of the day. What is not known is shown as "?" and counted. --since, --until and --model choose calls and
-    exchanges; days are of UTC, the newest first. --limit is how many groups are shown.
+    Tokens are counted once for each exchange with a model, even if several sessions record it; costs are the list
+    prices of that day. Unknown values are shown as "?" and counted. --since, --until and --model select calls and
+    exchanges; days are in UTC, newest first. --limit is the number of groups shown.
 
     \b
     dragoman stats --by tool --since 1w

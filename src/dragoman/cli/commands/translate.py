@@ -32,7 +32,7 @@ class Shown(msgspec.Struct, frozen=True):
     required=True,
     metavar="DIALECT",
     shell_complete=complete_dialects,
-    help="Its vocabulary, or the file it is in.",
+    help="The vocabulary of the call, or the file it is in.",
 )
 @click.option(
     "--to",
@@ -40,7 +40,7 @@ class Shown(msgspec.Struct, frozen=True):
     required=True,
     metavar="DIALECT",
     shell_complete=complete_dialects,
-    help="The other one, or the file it is in.",
+    help="The vocabulary to translate to, or the file it is in.",
 )
 @json_option
 @click.pass_obj

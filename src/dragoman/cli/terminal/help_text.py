@@ -16,6 +16,7 @@ _ROW: Final = re.compile(r"(\S.*?\s{2,})(\S.*)")
 _WORD: Final = re.compile(r"""(?:[|>&]+\s+)?(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\])+""")
 """A word of a shell line; a pipe or a redirection stays with what follows it."""
 _INDENT: Final = "    "
+_SENTENCE: Final = re.compile(r".*?[.](?=\s|\Z)")
 
 
 class HelpFormatter(click.HelpFormatter):
@@ -35,10 +36,23 @@ class HelpContext(click.Context):
 def with_help(command: click.Command) -> click.Command:
     """The command, whose help and that of the commands below it fit the terminal."""
     command.context_class = HelpContext
+    for parameter in command.params:
+        if parameter.metavar is None and isinstance(
+            parameter.type, (click.types.IntParamType, click.types.FloatParamType)
+        ):
+            parameter.metavar = "N"
     below: dict[str, Any] = getattr(command, "commands", {})
     for one in below.values():
         with_help(one)
+        # click would cut it after some 45 characters; a list of commands has room for whole sentences.
+        one.short_help = one.short_help or _first_sentence(one.help or "")
     return command
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(text.partition("\n\n")[0].split())
+    sentence = _SENTENCE.match(paragraph)
+    return sentence[0] if sentence is not None else paragraph
 
 
 def fitted(paragraph: str, width: int) -> str:
