@@ -471,11 +471,11 @@ def _explained(console: Console, error: Exception) -> int:
 
 
 _CLICKS_WORDS: Final = (
-    (r"is not a valid float range\.$", "is not a number."),
-    (r"is not a valid (integer|integer range)\.$", "is not a whole number."),
-    (r"(\S+) is not in the range x>=(\S+)\.$", r"\1 is too small: it must be at least \2."),
-    (r"(\S+) is not in the range x>(\S+)\.$", r"\1 is too small: it must be more than \2."),
-    (r"(\S+) is not in the range (\S+)<=x<=(\S+)\.$", r"\1 is out of range: it must be from \2 to \3."),
+    (re.compile(r"is not a valid float range\.$"), "is not a number."),
+    (re.compile(r"is not a valid (integer|integer range)\.$"), "is not a whole number."),
+    (re.compile(r"(\S+) is not in the range x>=(\S+)\.$"), r"\1 is too small: it must be at least \2."),
+    (re.compile(r"(\S+) is not in the range x>(\S+)\.$"), r"\1 is too small: it must be more than \2."),
+    (re.compile(r"(\S+) is not in the range (\S+)<=x<=(\S+)\.$"), r"\1 is out of range: it must be from \2 to \3."),
 )
 
 
@@ -485,7 +485,7 @@ def _usage(error: click.ClickException) -> str:
         return f'There is no option "{error.option_name}".{nearest(error.option_name, error.possibilities or ())}'
     message = error.format_message()
     for theirs, ours in _CLICKS_WORDS:
-        message = re.sub(theirs, ours, message)
+        message = theirs.sub(ours, message)
     return message
 
 
