@@ -57,6 +57,30 @@ def test_what_holds_no_conversation_and_what_cannot_be_carried_is_an_error(api: 
         APIS[api].write_conversation((user("Look.", Media("video/x", path="/nowhere")),))
 
 
+ITEMS = {
+    "openai_chat": "messages",
+    "openai_responses": "input",
+    "anthropic_messages": "messages",
+    "gemini_generate": "contents",
+}
+
+
+@pytest.mark.parametrize("api", list(APIS))
+@pytest.mark.parametrize("wrong", [5, ["Hi", 7], [{"role": "wat", "content": "x"}, 7]])
+def test_what_is_no_message_is_never_left_out_in_silence(api: str, wrong: Any) -> None:
+    with pytest.raises(DefinitionError, match=f"the conversation for {api} cannot be read") as refused:
+        APIS[api].read_conversation({ITEMS[api]: wrong})
+    assert ITEMS[api] in refused.value.problems[0]
+
+
+def test_the_message_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(DefinitionError) as refused:
+        APIS["openai_chat"].read_conversation(
+            {"messages": [{"role": "user", "content": "Hi"}, {"role": "wat", "content": "x"}]}
+        )
+    assert refused.value.problems == ("messages[1] is no message: {'content': 'x', 'role': 'wat'}",)
+
+
 def test_the_page_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     exec(program, {})

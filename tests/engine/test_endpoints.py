@@ -467,3 +467,21 @@ async def test_the_programs_of_the_page_run(
         *("19", "22", "2 2 2 4e-08", "batch_1"),
         *("r1 good", "r2 the batch expired before this request was sent to the model [expired]"),
     ]
+
+
+async def test_what_is_no_text_no_purpose_and_no_batch_is_refused_before_anything_is_sent() -> None:
+    wrong: Any = [5]
+    odd: Any = "searching"
+    async with loopback() as server:
+        engine = HttpEngine("openai_chat", Transport(server.url), provider="openai")
+        embedder = Embedder(engine, model_name="m")
+        with pytest.raises(ConfigError, match="embeddings are made of texts, not of 5"):
+            await embedder.embed(wrong)
+        with pytest.raises(ConfigError, match="purpose must be one of query, document, .*, not 'searching'"):
+            await embedder.embed("x", purpose=odd)
+        with pytest.raises(ConfigError, match="a dict of prompts by ids of yours"):
+            await Batches(Orchestrator(engine, model_name="m")).submit(wrong)
+        with pytest.raises(ConfigError, match=re.escape("for an Orchestrator, not for [5]")):
+            Batches(wrong)
+        await embedder.close()
+    assert server.requests == []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import functools
 import re
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -168,10 +169,28 @@ class Api(abc.ABC):
         chosen = {name: fields[name] for name in self.conversation_fields if name in fields}
         if not chosen:
             names = " nor ".join(map(repr, self.conversation_fields))
+            neither = "neither" if len(self.conversation_fields) > 1 else "no"
             raise DefinitionError(
-                f"the conversation for {self.name}", [f"there is neither {names} in it"], verdict="cannot be read"
+                f"the conversation for {self.name}", [f"there is {neither} {names} in it"], verdict="cannot be read"
             )
-        return self.read_request(chosen, model="any").conversation
+        request = self.read_request(chosen, model="any")
+        left = {name: value for name, value in request.provider_options.items() if value}
+        if left:
+            problems = [problem for name, value in left.items() for problem in self._unread(name, value)]
+            raise DefinitionError(f"the conversation for {self.name}", problems, verdict="cannot be read")
+        return request.conversation
+
+    def _unread(self, field: str, value: Any) -> list[str]:
+        """What cannot be read in a field of a conversation: the messages, where it has such."""
+        if field not in self.conversation_fields:
+            return [f"{self.conversation_fields[-1]}: {reprlib.repr(value)} is no message"]
+        if not isinstance(value, list):
+            return [f"{field} must be a list of messages, not {reprlib.repr(value)}"]
+        reader = self.message_reader({}, model="any")
+        wrong = [
+            f"{field}[{at}] is no message: {reprlib.repr(one)}" for at, one in enumerate(value) if not reader.take(one)
+        ]
+        return wrong or [f"{field} holds what is no message: {reprlib.repr(value)}"]
 
     def validate(self, request: req.Request) -> tuple[Problem, ...]:
         """Every problem a provider, or its model, would have with this request, found without asking it.

@@ -78,6 +78,9 @@ class Batches(Generic[AnswerT]):
     """
 
     def __init__(self, orchestrator: Orchestrator[AnswerT]) -> None:
+        given: Any = orchestrator
+        if not hasattr(given, "prepare"):
+            raise ConfigError(f"batches are submitted for an Orchestrator, not for {given!r}")
         self._setup = orchestrator
         engine = orchestrator.engine
         if not isinstance(engine, HttpEngine):
@@ -93,6 +96,8 @@ class Batches(Generic[AnswerT]):
         A failure after which the provider may have the batch is not retried: look for it there before you submit again.
         """
         setup = self._setup
+        if not isinstance(prompts, Mapping):
+            raise ConfigError('a batch is submitted as a dict of prompts by ids of yours: {"r1": "…", "r2": "…"}')
         if setup.output is not None and "response_schema" not in setup.settings:
             raise ConfigError(
                 f"{setup.model} takes no schema for its answer with these tools, and a batch cannot ask again: "

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import reprlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -14,7 +15,7 @@ from dragoman.engine.engine import HttpEngine
 from dragoman.engine.models.configured import settings_for
 from dragoman.engine.models.providers import engine_for
 from dragoman.engine.spending import charged_name, cost_of
-from dragoman.errors import Unsupported
+from dragoman.errors import ConfigError, Unsupported
 from dragoman.model import Provenance, Usage
 
 if TYPE_CHECKING:
@@ -89,7 +90,12 @@ class Embedder:
 
         `purpose` says what they are for, where a model makes a difference: "query" and "document" for search.
         """
-        wanted = [texts] if isinstance(texts, str) else list(texts)
+        wanted: list[Any] = [texts] if isinstance(texts, str) else list(texts)
+        wrong = next((text for text in wanted if not isinstance(text, str)), None)
+        if wrong is not None:
+            raise ConfigError(f"embeddings are made of texts, not of {reprlib.repr(wrong)}")
+        if purpose is not None and purpose not in get_args(Purpose):
+            raise ConfigError(f"purpose must be one of {', '.join(get_args(Purpose))}, not {purpose!r}")
         endpoints = self.engine.api.endpoints()
         found = await self.engine.follow(
             endpoints.embed(self.model, wanted, dimensions=self.dimensions, purpose=purpose)
