@@ -477,7 +477,7 @@ async def test_what_is_no_text_no_purpose_and_no_batch_is_refused_before_anythin
         embedder = Embedder(engine, model_name="m")
         with pytest.raises(ConfigError, match="embeddings are made of texts, not of 5"):
             await embedder.embed(wrong)
-        with pytest.raises(ConfigError, match="purpose must be one of query, document, .*, not 'searching'"):
+        with pytest.raises(ConfigError, match=r"purpose must be one of query, document, .*, not 'searching'"):
             await embedder.embed("x", purpose=odd)
         with pytest.raises(ConfigError, match="a dict of prompts by ids of yours"):
             await Batches(Orchestrator(engine, model_name="m")).submit(wrong)

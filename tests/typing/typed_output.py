@@ -63,3 +63,9 @@ def what_a_run_takes_is_known(model: Orchestrator) -> None:
     model.run_sync("Hello?", runid="r")  # type: ignore[call-overload]
     model.prepare("Hello?", history="before")  # type: ignore[arg-type]
     model.resume([], prompt="Go on", streams=True)  # type: ignore[call-arg]
+
+
+async def an_answer_by_a_json_schema_is_of_any_type(agent: Orchestrator[Order]) -> None:
+    schema = {"type": "object"}
+    assert_type((await agent.run("Order some tea.", output=schema)).output, Any | None)
+    assert_type((await Orchestrator("openai:gpt-5.2", output=schema).run("Order some tea.")).output, Any | None)

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, overload
 
 import msgspec
 from msgspec import UNSET
@@ -55,14 +55,13 @@ from .policy import ToolPolicy, wrong_types
 from .run_options import Prompt, RunOptions, as_conversation, as_history
 from .run_result import RunResult
 from .running import Pause, Proceed, Running
-from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, Output, OutputT, misfits
+from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, AnswerT, Output, OutputT, misfits
 from .web_search import SEARCH, Searching, web_for, who_searches
 
 if TYPE_CHECKING:
     from dragoman.config import Chosen, Configuration, Price
     from dragoman.tools import Workspace
 
-AnswerT = TypeVar("AnswerT")
 
 _REMEMBERED = 32
 """Toolsets whose words are kept; a caller may give other provider tools with each run."""

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     OutputT = TypeVar("OutputT", default=Any)
+    AnswerT = TypeVar("AnswerT", default=Any)
+    """The type of one run's answer; a JSON Schema says none."""
 else:
     from typing import TypeVar
 
+    AnswerT = TypeVar("AnswerT")
     OutputT = TypeVar("OutputT")  # a default is known to type checkers, and to Python from 3.13 on
 
 FINAL_TOOL: Final = "final_answer"
