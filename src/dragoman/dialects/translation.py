@@ -334,7 +334,10 @@ class Translation:
                 understood = tuple(outcome_from(done, one) for one in understood)
             parts.setdefault(place, []).extend(understood)
         source = translated.source
-        outcomes = tuple(_joined(parts.get(place, [_NOT_MADE])) for place in range(len(source.operations)))
+        outcomes = tuple(
+            self._named_as_asked(operation, _joined(parts.get(place, [_NOT_MADE])))
+            for place, operation in enumerate(source.operations)
+        )
         self._see(source, outcomes, files)
         told, fields = _told(self._read_as, source, outcomes, losses=self._losses)
         return Retold((told,), tuple(self._loss(source, field, reason) for field, reason in fields))
@@ -357,6 +360,22 @@ class Translation:
             if isinstance(path, str) and (placed := self._path(path)) != path:
                 changes[name] = placed
         return msgspec.structs.replace(operation, **changes) if changes else operation
+
+    def _named_as_asked(self, operation: op.Operation, outcome: out.Outcome) -> out.Outcome:
+        """What was changed, under the paths that the source named where the target was given others."""
+        placed = self._placed(operation)
+        if placed is operation or not isinstance(outcome, out.ChangesOutcome):
+            return outcome
+        names = {getattr(placed, name): getattr(operation, name) for name in fields_of(operation).path}
+        changes = (
+            msgspec.structs.replace(
+                one,
+                path=names.get(one.path, one.path),
+                moved_to=None if one.moved_to is None else names.get(one.moved_to, one.moved_to),
+            )
+            for one in outcome.changes
+        )
+        return msgspec.structs.replace(outcome, changes=tuple(changes))
 
     def _path(self, path: str) -> str:
         assert self._folder is not None

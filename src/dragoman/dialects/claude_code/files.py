@@ -30,6 +30,12 @@ _CUT = re.compile(
 )
 
 
+_PARTIAL = re.compile(
+    r"\s*\[Truncated: PARTIAL view — .*?: showing lines \d+-\d+ of (\d+) total [^\n]*\]\s*\Z", re.DOTALL
+)
+"""What 2.1.325 says after the first lines of a file that is too long, in a text of its own beside the result."""
+
+
 def _file_written(outcome: out.FileOutcome, asked: op.Operation) -> str:
     outcome = up_to_here(asked, outcome)
     if not outcome.truncated:
@@ -56,11 +62,14 @@ def _file_read(asked: op.ReadFile | op.ReadNotebook, native: NativeResult) -> ou
     if content is not None:
         return _recorded_file(asked, known, content, 0)
     text = plain_text(native)
+    partial = _PARTIAL.search(text)
+    text = text if partial is None else text[: partial.start()]
     # Up to 2.1.54 the number stood before an arrow. Of an empty file there are only reminders.
     lines = _numbered_lines(text, "\t") or _numbered_lines(text, "→") or (None if text else (1, ""))
     if lines is None:
         return out.TextOutcome(text)
     cut = _CUT.search(native.content) if isinstance(native.content, str) else None
+    cut = cut or partial
     total = int(cut[1]) if cut is not None and cut[1] != "more" else None
     first = max(1, lines[0])  # asked for line 0, 2.1.17 counts from there
     return out.FileOutcome(asked.path, lines[1], first, total, truncated=cut is not None)

@@ -37,6 +37,8 @@ _BILLING: Final = re.compile(r"\s*x-anthropic-billing-header:[^\n]*\s*")
 """Claude Code's first words to Anthropic; users report a part of it that changes and spoils every prefix cache."""
 
 
+_CUT: Final = "[Truncated: PARTIAL view"
+"""How Claude Code 2.1.325 says, beside a result, that it shows the first lines of a file alone."""
 _FILE: Final = "file_id"
 
 
@@ -59,10 +61,12 @@ class _Open:
         self.reminders: list[AnyPart] = []
         """What the client adds to results; it is told to the model after them."""
         self.results: dict[str, NativeResult] = {}
+        self.latest: tuple[str, ...] = ()
+        """The calls that the last message with results answers."""
 
     def fork(self) -> _Open:
         new = _Open(self.kept, self.groups)
-        new.reminders, new.results = [*self.reminders], {**self.results}
+        new.reminders, new.results, new.latest = [*self.reminders], {**self.results}, self.latest
         return new
 
 
@@ -169,10 +173,15 @@ class Walk:
                 results.append(part if result is part.result else ResultPart(result))
             else:
                 others.append(self._told(part))
+        others = self._cut(others, item)
         if results:
             assert isinstance(item, Message)
             self._close()
             self._add(msgspec.structs.replace(item, parts=(*results, *others)))
+        elif others and any(map(_interrupts, others)):
+            # Claude Code 2.1.325 sends what the user says next in the same message.
+            self._close()
+            self._add(Message("user", tuple(others), item.provenance, item.metadata))
         elif others and self._open is not None and (answers or item.role != "user" or all(map(_is_reminder, others))):
             # What comes with a result is a note of the client: Claude Code 2.1.325 adds reminders, and sentences such
             # as "The user hasn't heard from you in a while." What a user says comes in a message of its own.
@@ -182,6 +191,20 @@ class Walk:
             assert isinstance(item, Message)
             role = "user" if item.role == "tool" else item.role
             self._add(Message(role, tuple(others), item.provenance, item.metadata))
+
+    def _cut(self, others: list[AnyPart], item: ConversationItem) -> list[AnyPart]:
+        """What comes with or after results, without the note that the one file that was read is longer."""
+        if self._open is None:
+            return others
+        ids = tuple(part.result.call_id for part in item.parts if isinstance(part, ResultPart))
+        self._open.latest = ids or self._open.latest
+        note = next((part for part in others if isinstance(part, TextPart) and part.text.startswith(_CUT)), None)
+        result = self._open.results.get(self._open.latest[0]) if len(self._open.latest) == 1 else None
+        if note is None or result is None or not isinstance(result.content, str):
+            return others
+        told = msgspec.structs.replace(result, content=f"{result.content}\n\n{note.text}")
+        self._open.results[result.call_id] = told
+        return [part for part in others if part is not note]
 
     def _told(self, part: AnyPart) -> AnyPart:
         """What a user said, as text where it is in a form that the model's API does not have."""
@@ -292,6 +315,11 @@ def _kind(item: dict[str, Any]) -> str:
     content = item.get("content")
     inner = content[0] if "type" not in item and isinstance(content, list) and content else item
     return str(inner.get("type", "content")) if isinstance(inner, dict) else "content"
+
+
+def _interrupts(part: AnyPart) -> bool:
+    """Whether a client says that the user stopped what it was doing (`claude_code.failures`)."""
+    return isinstance(part, TextPart) and part.text.lstrip().startswith("[Request interrupted by user")
 
 
 def _is_reminder(part: AnyPart) -> bool:

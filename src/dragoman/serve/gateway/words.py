@@ -14,21 +14,20 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from dragoman.apis import Lowering, found_tools
 from dragoman.dialects import Dialect, provider_tool
-from dragoman.dialects.translation import IN_SHELL, KnownFiles, Translated, Translation, outcome_from
-from dragoman.errors import ToolError, Unspeakable
+from dragoman.dialects.translation import IN_SHELL, KnownFiles, Translated, Translation
+from dragoman.errors import Unspeakable
 from dragoman.model import (
     Call,
     Definition,
     ExecutedBy,
     Failure,
-    FileOutcome,
     FunctionDefinition,
     NativeCall,
     NativeResult,
@@ -37,8 +36,8 @@ from dragoman.model import (
     operations as op,
     outcomes as out,
 )
-from dragoman.tools.workspace import edited
 
+from .changes import Changes, Plan, Wanted
 from .jobs import speaker
 from .web import spoken
 
@@ -47,8 +46,7 @@ _OTHERWISE: Final = "Some tools have other names here than in the instructions a
 _KINDS: Final = re.compile(r"^Available agent types[^\n]*:\n(?:[-*] [^\n]*(?:\n|$))+", re.MULTILINE)
 """Where opencode 1.18 and Qwen Code 0.24 list the kinds of sub-agents, in the description of their tool. Claude Code
 2.1.325 and Gemini CLI 0.61 list them in the conversation, which the model gets anyway."""
-_HIDDEN: Final = "_read"
-"""What the id of a read has that the model did not ask for."""
+_STOPPED: Final = Failure("cancelled", "The user interrupted this call before all of it was done.")
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -60,8 +58,10 @@ class Group(msgspec.Struct, frozen=True):
     """In the client's words."""
     translated: Translated | None = None
     """`None` for a tool of the client that is passed through."""
-    reads: tuple[Translated, ...] = ()
-    """Reads of files that are made first, one call each."""
+    id: str = ""
+    """With which the ids of its calls begin."""
+    wanted: Wanted = Wanted()
+    """What is read before it is made."""
     answer: NativeResult | None = None
     """What the model is told at once: the client cannot do this, or it was done by the gateway."""
     here: Call | None = None
@@ -148,11 +148,14 @@ class Words:
             speaks, says, offered=relaxed, folder=folder, paths="absolute" if folder else None, losses=False
         )
         self._to_model = Translation(client, speaks, offered=new, losses=False)
+        self._changes = Changes(client, self._to_client, reads_first=reads_first)
 
     def fork(self) -> Words:
         """A copy for one conversation, or for a branch of it: translating remembers which files were read in it."""
         new = copy.copy(self)
         new._files = self._files.fork()
+        if self._to_client is not None:
+            new._changes = self._changes.fork()
         return new
 
     def _offered(self, client: Dialect, model: Dialect, names: Sequence[str]) -> list[Definition]:
@@ -247,7 +250,13 @@ class Words:
             told = self._speaker.write_result(read, (failure,) * max(1, len(read.operations)))
             return Group(native, (), answer=_answering(told, native))
         calls = tuple(self._filled(one.native) for one in translated.calls)
-        return Group(native, calls, translated, tuple(self._reads(translated, id, seen)))
+        translated = msgspec.structs.replace(
+            translated,
+            calls=tuple(
+                msgspec.structs.replace(one, native=filled) for one, filled in zip(translated.calls, calls, strict=True)
+            ),
+        )
+        return Group(native, calls, translated, id=id, wanted=self._changes.wanted(translated, seen))
 
     def _for_agents(self, call: Call) -> Call:
         """A call with what a client's tool for sub-agents must be told and the model did not say.
@@ -276,119 +285,83 @@ class Words:
             return native
         return msgspec.structs.replace(native, arguments={**dict.fromkeys(nulls), **native.arguments})
 
-    def _reads(self, translated: Translated, id: str, seen: frozenset[str]) -> Iterator[Translated]:
-        """Reads of the files that a call changes: where it is done in several steps, and where the client wants it."""
-        assert self._to_client is not None
-        several = len(translated.calls) > 1
-        paths: list[str] = []
-        for meant in (meant for call in translated.calls for meant in call.operations):
-            if not isinstance(meant, op.EditFile | op.WriteFile):
-                continue
-            unread = self._reads_first and meant.path not in seen
-            if unread or (several and isinstance(meant, op.EditFile)):
-                paths.append(meant.path)
-        for number, path in enumerate(dict.fromkeys(paths), 1):
-            own = f"{id}{_HIDDEN}{number}"
-            read = self._to_client.say(Call(own, (op.ReadFile(path),), NativeCall(own, "read", {})), self._files)
-            if len(read.calls) == 1:
-                yield read
-
     # ── step by step ───────────────────────────────────────────────────────
 
     def next(self, groups: Sequence[Group], results: Mapping[str, NativeResult]) -> tuple[NativeCall, ...]:
         """The calls that the client is to make now; none when all are done."""
-        steps = [(group, call) for group in groups for call in (*_read_calls(group), *group.calls)]
-        if all(len(_read_calls(group)) + len(group.calls) <= 1 for group in groups):
-            waiting = [call for _, call in steps if call.id not in results]
-            return tuple(waiting) if len(waiting) == len(steps) else ()  # all at once; they come back together
+        if _at_once(groups):
+            calls = [call for group in groups for call in group.calls]
+            waiting = [call for call in calls if call.id not in results]
+            if waiting:  # all at once; they come back together
+                return tuple(waiting) if len(waiting) == len(calls) else ()
         for group in groups:
-            for call in _read_calls(group):
-                if call.id not in results:
-                    return (self._filled(call),)
-            if self._unfit(group, results) is not None:
-                continue
-            for call in group.calls:
-                if call.id not in results:
-                    return (call,)
-                if self._failed(group, call.id, results[call.id]):
-                    break
+            plan = None if group.translated is None else self._plan(group, group.translated, results)
+            if plan is not None and plan.stopped:
+                return ()
+            own = next((call for call in group.calls if call.id not in results), None)
+            following = own if plan is None else plan.waiting
+            if following is not None:
+                return (self._filled(following),)
         return ()
 
-    def _failed(self, group: Group, id: str, result: NativeResult) -> bool:
-        """Whether a step went wrong, so that those after it are not made."""
-        if group.translated is None or self._client is None:
-            return False
-        call = next(one for one in group.translated.calls if one.id == id)
-        outcomes = self._client.read_result(call, result).outcomes
-        if id in group.translated.commands:
-            return any(isinstance(one, out.CommandOutcome) and one.exit_code for one in outcomes)
-        return any(isinstance(one, Failure) for one in outcomes)
-
-    def _unfit(self, group: Group, results: Mapping[str, NativeResult]) -> Failure | None:
-        """Why the changes of a call do not fit the files that were read for it."""
-        if group.translated is None or not group.reads or self._client is None:
-            return None
-        files: dict[str, bytes | Failure | None] = {}
-        for read in group.reads:
-            (call,) = read.calls
-            meant = read.source.operations[0]
-            assert isinstance(meant, op.ReadFile)
-            outcome = None
-            if call.id in results:
-                outcome = self._to_client_outcome(read, results[call.id])
-            if isinstance(outcome, Failure):
-                files[meant.path] = outcome
-            elif isinstance(outcome, FileOutcome) and _is_whole(outcome):
-                files[meant.path] = outcome.text.encode("utf-8", "surrogatepass")
-        for place in sorted(set(group.translated.places)):
-            meant = next(
-                call.operations[0]
-                for call, of in zip(group.translated.calls, group.translated.places, strict=True)
-                if of == place
-            )
-            if not isinstance(meant, op.EditFile):
-                continue
-            data = files.get(meant.path)
-            if isinstance(data, Failure):
-                return data
-            if data is not None:
-                try:
-                    files[meant.path], _ = edited(data, meant.edits, meant.path)
-                except ToolError as error:
-                    return Failure("failed", str(error))
-        return None
-
-    def _to_client_outcome(self, read: Translated, result: NativeResult) -> out.Outcome:
-        assert self._client is not None
-        (call,) = read.calls
-        outcome = self._client.read_result(call, result).outcomes[0]
-        if call.id in read.commands:
-            return outcome_from(read.commands[call.id], outcome)
-        return outcome
+    def _plan(self, group: Group, translated: Translated, results: Mapping[str, NativeResult]) -> Plan:
+        rules = None if self._model is None else self._model.edit_rules(group.native)
+        return self._changes.plan(translated, group.wanted, rules, group.id, results)
 
     def results(self, groups: Sequence[Group], results: Mapping[str, NativeResult]) -> tuple[NativeResult, ...]:
         """What the model is told of its calls, in its own words."""
         told: list[NativeResult] = []
+        ends = False
+        """Whether the client stopped in the middle: what comes later was never given to it."""
         for group in groups:
             if group.answer is not None:
                 told.append(group.answer)
                 continue
+            plan = None if group.translated is None else self._plan(group, group.translated, results)
+            if ends:
+                told.append(self._never_made(group))
+                continue
+            if not _at_once(groups):
+                ends = plan.waiting is not None or plan.stopped if plan else group.calls[0].id not in results
             if group.translated is None:
                 result = results.get(group.calls[0].id)
                 if result is not None:
                     told.append(_answering(result, group.native))
                 continue
-            assert self._to_client is not None
-            unfit = self._unfit(group, results)
-            if unfit is not None:
-                count = max(1, len(group.translated.source.operations))
-                joined = self._speaker.write_result(group.translated.source, (unfit,) * count)
-            elif not any(call.id in results for call in group.calls):
-                continue  # never made; whoever writes the request says that there is no result
-            else:
-                (joined,) = self._to_client.join(group.translated, [*results.values()], self._files).results
-            told.append(_answering(joined, group.native))
+            assert plan is not None
+            told_of = self._told_of(plan, results)
+            if told_of is not None:
+                told.append(_answering(told_of, group.native))
         return tuple(told)
+
+    def _never_made(self, group: Group) -> NativeResult:
+        if group.translated is None:
+            return _answering(NativeResult("", _STOPPED.message, is_error=True), group.native)
+        source = group.translated.source
+        told = self._speaker.write_result(source, (_STOPPED,) * max(1, len(source.operations)))
+        return _answering(told, group.native)
+
+    def _told_of(self, plan: Plan, results: Mapping[str, NativeResult]) -> NativeResult | None:
+        """The result of a call that was translated; `None` where nothing of it was made."""
+        assert self._to_client is not None
+        source = plan.translated.source
+        count = max(1, len(source.operations))
+        if plan.unfit is not None:
+            return self._speaker.write_result(source, (plan.unfit,) * count)
+        made = [call for call in plan.translated.calls if call.id in results]
+        if not made:
+            return None  # whoever writes the request says that there is no result
+        failed = [call for call in made if self._changes.failure(plan.translated, call, results[call.id]) is not None]
+        if plan.waiting is None:
+            (joined,) = self._to_client.join(plan.translated, [*results.values()], self._files).results
+        else:
+            joined = self._speaker.write_result(source, (_STOPPED,) * count)
+        changed = [path for call in made if call not in failed for path in _changed_by(plan.translated, call)]
+        if (failed or plan.waiting is not None) and changed and isinstance(joined.content, str):
+            paths = ", ".join(dict.fromkeys(changed))
+            content = f"{joined.content}\nBefore that these files were changed, and remain so: {paths}"
+            joined = msgspec.structs.replace(joined, content=content)
+        return joined
 
     def searched(self, result: NativeResult) -> NativeResult:
         """A result that is a list of deferred tools as text, with the names under which the model is offered them."""
@@ -494,15 +467,15 @@ def _relaxed(definition: Definition, nulls: tuple[str, ...]) -> Definition:
     return msgspec.structs.replace(definition, parameters={**definition.parameters, "required": required})
 
 
-def _is_whole(outcome: FileOutcome) -> bool:
-    """Whether all of a file was read. Qwen Code 0.24 and Claude Code give a file that they read before in one sentence:
-    "[File a.py unchanged since last read in this session — the full content was provided earlier …"."""
-    told_before = len(outcome.text) < 1000 and "nchanged since last read" in outcome.text
-    return not outcome.truncated and outcome.first_line == 1 and not told_before
+def _at_once(groups: Sequence[Group]) -> bool:
+    """Whether the client is given all calls of a reply together: nothing of them has to wait for anything else."""
+    return all(group.wanted == Wanted() and len(group.calls) <= 1 for group in groups)
 
 
-def _read_calls(group: Group) -> tuple[NativeCall, ...]:
-    return tuple(call.native for read in group.reads for call in read.calls)
+def _changed_by(translated: Translated, call: Call) -> list[str]:
+    """The files that a step changed."""
+    meant = translated.commands.get(call.id, call.operations[0])
+    return [meant.path] if isinstance(meant, op.EditFile | op.WriteFile | op.DeleteFile | op.MoveFile) else []
 
 
 def _answering(result: NativeResult, call: NativeCall) -> NativeResult:
