@@ -383,8 +383,8 @@ def equivalent(body: dict[str, Any]) -> dict[str, Any]:
 
     Keys in snake_case are those in camelCase; null is absent; `thought: false`, `includeThoughts: false`, the mode
     AUTO and empty lists are the defaults; a lone part is a list of one; a role left out is the user's; a content
-    without parts says nothing; levels and modes are read in any case; functions and provider tools may be grouped in
-    any way.
+    without parts says nothing; base64 means the same in the alphabet for URLs; levels and modes are read in any case;
+    functions and provider tools may be grouped in any way.
     """
     said = _plain(body)
     return {
@@ -417,6 +417,8 @@ def _content(content: dict[str, Any]) -> dict[str, Any]:
 def _part(part: dict[str, Any]) -> dict[str, Any]:
     said = {key: value for key, value in _plain(part).items() if (key, value) != ("thought", False)}
     read = {key: _plain(value) if isinstance(value, dict) else value for key, value in said.items()}
+    if isinstance(read.get("inlineData"), dict) and isinstance(read["inlineData"].get("data"), str):
+        read["inlineData"]["data"] = read["inlineData"]["data"].translate(str.maketrans("-_", "+/"))
     response = read.get("functionResponse")
     if response and "parts" in response:
         response["parts"] = [_part(one) for one in response["parts"]]

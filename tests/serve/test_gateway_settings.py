@@ -71,6 +71,55 @@ async def test_a_model_is_sent_no_setting_that_it_refuses(
     assert await told(monkeypatch, "openai_chat", settings, model) == (200, expected)
 
 
+LOW = {"generationConfig": {"thinkingConfig": {"thinkingLevel": "low", "includeThoughts": True}}}
+
+
+@pytest.mark.parametrize(
+    "client, settings, model, expected",
+    [
+        ("openai_chat", {"reasoning_effort": "none"}, "gemini:gemini-3-pro-preview", LOW),
+        ("openai_responses", {"reasoning": {"effort": "none"}}, "gemini:gemini-3-pro-preview", LOW),
+        (
+            "gemini_generate",
+            {"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}},
+            "gemini:gemini-3-pro",
+            LOW,
+        ),
+        ("openai_chat", {"reasoning_effort": "xhigh", "verbosity": "low"}, "openai-chat:gpt-4o", {}),
+        ("openai_chat", {"reasoning_effort": "xhigh"}, "openai-chat:o3", {"reasoning_effort": "high"}),
+        ("openai_responses", {"reasoning": {"effort": "xhigh", "summary": "auto"}}, "openai:gpt-4o", {}),
+        (
+            "openai_responses",
+            {"reasoning": {"effort": "xhigh", "summary": "auto"}, "text": {"verbosity": "low"}},
+            "openai:gpt-5",
+            {"reasoning": {"effort": "high", "summary": "auto"}},
+        ),
+        (
+            "anthropic_messages",
+            {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "max"}},
+            "anthropic:claude-3-5-haiku-latest",
+            {"max_tokens": 8192},
+        ),
+        (
+            "anthropic_messages",
+            {"thinking": {"type": "enabled", "budget_tokens": 2000}},
+            "anthropic:claude-opus-4-8",
+            {"max_tokens": 9000, "thinking": {"type": "adaptive"}, "output_config": {"effort": "medium"}},
+        ),
+        (
+            "anthropic_messages",
+            {"model": "claude-opus-4-8", "thinking": {"type": "adaptive"}, "output_config": {"effort": "max"}},
+            "anthropic:claude-opus-4-8",
+            {"max_tokens": 9000, "thinking": {"type": "adaptive"}, "output_config": {"effort": "max"}},
+        ),
+    ],
+)
+async def test_how_much_to_think_is_worded_for_the_model_that_is_asked(
+    client: str, settings: dict[str, Any], model: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await told(monkeypatch, client, settings, model) == (200, expected)
+
+
 FLASH = "gemini:gemini-2.5-flash"
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
 import aiohttp
 import pytest
 
+from dragoman.apis import APIS
+from dragoman.model import FinishReason
 from tests.agents.mcp_peer import PNG
-from tests.engine.loopback import Turn
+from tests.engine.loopback import Raw, Turn
 
 from .test_gateway import TOKEN, UPSTREAM, gateway, posted
 
@@ -243,3 +246,82 @@ async def test_half_a_character_does_not_spoil_a_conversation(
     ):
         assert response.status == 200
     assert upstream.requests[0].body["messages"][0]["content"] == heard
+
+
+async def test_a_picture_in_the_alphabet_for_urls_reaches_every_api_in_the_usual_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = base64.b64encode(bytes(range(248, 256)) * 3).decode()
+    sent = {"mimeType": "image/png", "data": data.replace("+", "-").replace("/", "_")}
+    asked = {"contents": [{"role": "user", "parts": [{"text": "What is it?"}, {"inlineData": sent}]}]}
+    for api in UPSTREAM:
+        async with (
+            gateway(monkeypatch, api, Turn("A picture.")) as (served, upstream),
+            aiohttp.ClientSession(headers={"x-goog-api-key": TOKEN}) as web,
+            web.post(f"{served.url}/v1beta/models/m:generateContent", json=asked) as response,
+        ):
+            assert response.status == 200
+        assert data in json.dumps(upstream.requests[0].body), api
+
+
+REFUSAL = {"index": 0, "message": {"role": "assistant", "content": None, "refusal": "I will not."}}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("client", ["openai_chat", "openai_responses"])
+async def test_a_refusal_in_words_is_one_for_the_client_too(
+    client: str, stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = {"id": "c1", "object": "chat.completion", "created": 1, "model": "m"}
+    whole = {**head, "choices": [{**REFUSAL, "finish_reason": "stop"}]}
+    pieces = [{"role": "assistant", "refusal": "I will"}, {"refusal": " not."}, {}]
+    events = [
+        {**head, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": one, "finish_reason": end}]}
+        for one, end in zip(pieces, (None, None, "stop"), strict=True)
+    ]
+    streamed = "".join(f"data: {json.dumps(one)}\n\n" for one in events) + "data: [DONE]\n\n"
+    answer = Raw(body=json.dumps(whole).encode())
+    if stream:
+        answer = Raw(body=streamed.encode(), content_type="text/event-stream")
+    path = {"openai_chat": "/v1/chat/completions", "openai_responses": "/v1/responses"}[client]
+    said = {"input": "Do harm."} if client == "openai_responses" else {"messages": [user("Do harm.")]}
+    async with (
+        gateway(monkeypatch, "openai_chat", answer) as (served, _),
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+        web.post(served.url + path, json={"model": "m", **said, "stream": stream}) as response,
+    ):
+        text = await response.text()
+    decoder = APIS[client].stream()
+    if stream:
+        decoder.feed(text.encode())
+    reply = decoder.close() if stream else APIS[client].decode(json.loads(text))
+    assert [type(part).__name__ for part in reply.parts] == ["RefusalPart"]
+    assert (reply.parts[0].text, reply.finish) == ("I will not.", FinishReason.REFUSED)
+    assert "content_filter" not in text
+
+
+async def test_the_sequence_that_an_answer_stopped_at_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "text", "text": "One"}],
+        "stop_reason": "stop_sequence",
+        "stop_sequence": "END",
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+    async with (
+        gateway(monkeypatch, "anthropic_messages", Raw(body=json.dumps(answer).encode())) as (served, _),
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+        web.post(
+            f"{served.url}/v1/messages",
+            json={"model": "m", "max_tokens": 9, "stop_sequences": ["END"], "messages": [user("Count.")]},
+        ) as response,
+    ):
+        told = await response.json()
+    assert (told["stop_reason"], told["stop_sequence"]) == ("stop_sequence", "END")
+
+
+def user(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}

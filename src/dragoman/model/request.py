@@ -264,6 +264,8 @@ class Features(Value, frozen=True):
     deferred_tools: bool = False
     streaming: bool = False
     thinking: bool = False
+    thinking_off: bool = True
+    """Whether thinking can be switched off."""
     forced_choice_with_thinking: bool = True
     sampling: bool = True
     """Whether a temperature and a `top_p` may be chosen."""

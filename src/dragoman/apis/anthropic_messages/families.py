@@ -80,7 +80,7 @@ _EFFORT_ONLY: dict[str, Any] = {
 }
 _FIFTH: dict[str, Any] = {**_EFFORT_ONLY, "system_turns": True}
 # Documentation of Fable 5 and Opus 5.5: "disabled" is refused; of Opus 5.5 and Fable 5.1: so is a forced choice.
-_ALWAYS: dict[str, Any] = {**_FIFTH, "thinks": "always"}
+_ALWAYS: dict[str, Any] = {**_FIFTH, "thinks": "always", "thinking_off": False}
 
 FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("*claude-[2iv]*", {**_NO_THINKING, "max_output_tokens": 4096}),

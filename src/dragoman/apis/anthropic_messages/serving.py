@@ -65,6 +65,7 @@ class MessagesServer(ServerSide):
 
     name: ClassVar[str] = NAME
     references: ClassVar[tuple[str, ...]] = ("container", "container_upload")
+    effort_options: ClassVar[tuple[str, ...]] = ("thinking", "output_config.effort")
     thought_signature: ClassVar[str | None] = "dragoman"
 
     def asked(self, method: str, path: str) -> Asked | None:
@@ -131,7 +132,8 @@ def _ending(reply: conv.Reply) -> dict[str, Any]:
     """Why the message ended, and what the API said of it beside the typed fields."""
     if is_own(reply, NAME):
         return {"stop_reason": reply.finish_raw, **reply.metadata.get(NAME, {})}
-    return {"stop_reason": _STOPPED.get(reply.finish, "end_turn"), "stop_sequence": None}
+    stopped_by = reply.metadata.get(NAME, {}).get("stop_sequence")
+    return {"stop_reason": _STOPPED.get(reply.finish, "end_turn"), "stop_sequence": stopped_by}
 
 
 def _block(part: conv.AnyPart, reply: conv.Reply | None) -> dict[str, Any] | None:

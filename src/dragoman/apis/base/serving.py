@@ -44,6 +44,10 @@ class ServerSide(abc.ABC):
     """Fields of requests in which clients state accounts and devices."""
     references: ClassVar[tuple[str, ...]] = ()
     """Fields of requests, and types of items in them, that stand for content which the API's own provider keeps."""
+    effort_options: ClassVar[tuple[str, ...]] = ()
+    """Fields of requests in which only some models of this API are told how much to think or to write."""
+    thinking_options: ClassVar[tuple[str, ...]] = ()
+    """Fields of requests that only models that think take."""
     thought_signature: ClassVar[str | None] = None
     """The signature of a thought whose real one the client is not given, where clients of this API want one."""
 
@@ -60,6 +64,16 @@ class ServerSide(abc.ABC):
         wanted than one that is given at once.
         """
         return request
+
+    def for_another(self, options: dict[str, Any], *, thinks: bool) -> dict[str, Any]:
+        """The `provider_options` of a request that goes to another model than the one it names, of this same API.
+
+        How much to think was read into the request, and is worded anew for that model, which may not know these words.
+        `thinks` is whether it thinks at all.
+        """
+        for path in self.effort_options if thinks else (*self.effort_options, *self.thinking_options):
+            options = _without(options, path.split("."))
+        return options
 
     @abc.abstractmethod
     def reply(self, reply: conv.Reply, *, model: str, definitions: Sequence[Definition] = ()) -> dict[str, Any]:
@@ -229,6 +243,16 @@ def only(name: str, value: Any, *, usual: Any) -> None:
     if value not in (None, usual):
         message = f"{name}={value!r} cannot be answered through the gateway, which gives one answer at once"
         raise EngineError(f"{message}; leave it out", status=400)
+
+
+def _without(options: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """Options without one field; an object that has nothing else is left out with it."""
+    name, *below = path
+    inner = options.get(name)
+    rest = {key: value for key, value in options.items() if key != name}
+    if below and isinstance(inner, dict) and (kept := _without(inner, below)):
+        rest[name] = kept
+    return rest if not below or isinstance(inner, dict) else options
 
 
 STATUSES: Mapping[int, int] = {529: 503}

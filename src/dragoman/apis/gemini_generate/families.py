@@ -39,6 +39,7 @@ FAMILIES: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
     ("*gemini-2.0*", {"thinking": False}),
     ("*gemini-2.5*", {"thinking": True, "thinking_tokens": 24_576}),
     ("*gemini-2.5-pro*", {"thinking_tokens": 32_768}),
+    ("*-pro*", {"thinking_off": False}),
     ("*gemma*", {**_BEFORE_3, "thinking": False, "strict_tools": False}),
 )
 
@@ -74,11 +75,6 @@ def takes_tools_with_a_schema(model: str) -> bool:
     """Whether an answer may be held to a schema while tools are offered: refused before Gemini 3."""
     number = generation(model)
     return number is None or number >= 3
-
-
-def may_stop_thinking(model: str) -> bool:
-    """Whether thinking can be switched off: not on a Pro."""
-    return "-pro" not in model
 
 
 def takes_json_schema(model: str) -> bool:

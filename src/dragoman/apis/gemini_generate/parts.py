@@ -7,7 +7,7 @@ under the protocol's own keys and goes back with it.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, Final
 
 from dragoman.apis.base.conversation_order import made_id
 from dragoman.apis.base.encoded import not_shown, picture_type
@@ -253,6 +253,9 @@ def _media_part(kind: str, data: dict[str, Any], part: dict[str, Any], fields: d
     return conv.MediaPart(media, metadata=_rest(fields, kind, "thoughtSignature"), signature=_signature(fields))
 
 
+_STANDARD: Final = str.maketrans("-_", "+/")
+
+
 def read_media(kind: str, data: dict[str, Any]) -> Media | None:
     """A blob or a file, or `None` when it has no more than is said here."""
     source = "data" if kind == "inlineData" else "fileUri"
@@ -262,7 +265,8 @@ def read_media(kind: str, data: dict[str, Any]) -> Media | None:
     if not isinstance(media_type, str) or not isinstance(name, str | None):
         return None
     if kind == "inlineData":
-        return Media(media_type, data=data["data"], name=name)
+        # google-genai 3.1.0 sends the alphabet for URLs, which Gemini takes as well and no other API does.
+        return Media(media_type, data=data["data"].translate(_STANDARD), name=name)
     return Media(media_type, url=data["fileUri"], name=name)
 
 

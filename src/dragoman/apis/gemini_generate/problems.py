@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dragoman.apis.base.api import Problem, chosen_by, hosted_of
 from dragoman.model.request import Features, Request
 
-from .families import may_stop_thinking, takes_tools_with_a_schema
+from .families import takes_tools_with_a_schema
 from .requests import is_unsigned
 
 
@@ -51,7 +51,7 @@ def _thinking(request: Request, features: Features) -> Iterable[Problem]:
     if thinking is None:
         return
     if thinking.level == "off":
-        if features.thinking and not may_stop_thinking(request.model):
+        if features.thinking and not features.thinking_off:
             yield Problem("thinking", "this model cannot be kept from thinking", "ask for little, or another model")
     elif not features.thinking:
         yield Problem("thinking", "this model does not think", "leave `thinking` out, or ask another model")

@@ -15,7 +15,7 @@ from dragoman.errors import EngineError
 from dragoman.model.conversation import Message, Provenance, ResultPart, Role
 from dragoman.model.request import Definition, ProviderDefinition, Request, Thinking, ToolChoice
 
-from .families import may_stop_thinking, takes_json_schema, thinks_by_level
+from .families import takes_json_schema, thinks_by_level
 from .fields import NAME, camel, metadata_of
 from .parts import Pairing, PartReader
 from .requests import SERVER_SIDE, thinking_config, tool_config
@@ -242,7 +242,7 @@ def _thinking(config: dict[str, Any], model: str) -> Thinking | None:
     if level is None and isinstance(budget, int) and not isinstance(budget, bool):
         if budget > 0:
             return Thinking(tokens=budget)
-        if budget == 0 and not thinks_by_level(model) and may_stop_thinking(model):
+        if budget == 0 and not thinks_by_level(model):
             return Thinking("off")
     if budget is None and isinstance(level, str) and thinks_by_level(model):
         named = level.lower()

@@ -65,6 +65,11 @@ class GenerateServer(ServerSide):
     """`POST …/models/MODEL:generateContent`, `:streamGenerateContent`, `:countTokens` and `GET …/models`."""
 
     name: ClassVar[str] = NAME
+    effort_options: ClassVar[tuple[str, ...]] = tuple(
+        f"generationConfig.thinkingConfig.{name}"
+        for name in ("thinkingBudget", "thinking_budget", "thinkingLevel", "thinking_level")
+    )
+    thinking_options: ClassVar[tuple[str, ...]] = ("generationConfig.thinkingConfig",)
     references: ClassVar[tuple[str, ...]] = ("cachedContent",)
 
     def asked(self, method: str, path: str) -> Asked | None:

@@ -49,6 +49,10 @@ class ChatServer(OpenAiServer):
     """`POST /v1/chat/completions` and `GET /v1/models`. This API has no way to count tokens."""
 
     name: ClassVar[str] = NAME
+    effort_options: ClassVar[tuple[str, ...]] = (
+        *("reasoning_effort", "reasoning", "enable_thinking", "thinking_budget", "thinking"),
+        "verbosity",  # of GPT-5 alone
+    )
 
     def asked(self, method: str, path: str) -> Asked | None:
         if method == "POST" and path.endswith("/chat/completions"):
@@ -104,7 +108,11 @@ def _choice(reply: conv.Reply, place: int, definitions: Sequence[Definition]) ->
 
 
 def _finish(reply: conv.Reply) -> str | None:
-    return reply.finish_raw if is_own(reply, NAME) else _STOPPED.get(reply.finish, "stop")
+    if is_own(reply, NAME):
+        return reply.finish_raw
+    if any(isinstance(part, conv.RefusalPart) for part in reply.parts):
+        return "stop"  # the model refused in words: openai 3.49.0 raises an error for "content_filter"
+    return _STOPPED.get(reply.finish, "stop")
 
 
 def _message(parts: Iterable[conv.AnyPart], kept: dict[str, Any], definitions: Sequence[Definition]) -> dict[str, Any]:

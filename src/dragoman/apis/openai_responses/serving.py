@@ -43,6 +43,8 @@ class ResponsesServer(OpenAiServer):
     """`POST /v1/responses`, `/v1/responses/input_tokens` and `GET /v1/models`."""
 
     name: ClassVar[str] = NAME
+    effort_options: ClassVar[tuple[str, ...]] = ("reasoning.effort", "text.verbosity")
+    thinking_options: ClassVar[tuple[str, ...]] = ("reasoning",)
     references: ClassVar[tuple[str, ...]] = ("previous_response_id", "conversation", "prompt", "item_reference")
 
     def asked(self, method: str, path: str) -> Asked | None:

@@ -42,7 +42,6 @@ from dragoman.model import (
     NativeCall,
     NativeResult,
     ProviderDefinition,
-    RefusalChunk,
     RefusalPart,
     Reply,
     Request,
@@ -340,8 +339,11 @@ class Gateway:
         name, walk = self._memory.walked(
             key, read.conversation, size, lambda: Walk(words, self._conversations, dialects, engine.name)
         )
-        references = self._servers[api].references
-        prepared = walk.prepared(read, model, same_api=engine.name == api, references=references)
+        server, same_api = self._servers[api], engine.name == api
+        if same_api and read.model != model:
+            options = server.for_another(read.provider_options, thinks=engine.features(model).thinking)
+            read = msgspec.structs.replace(read, provider_options=options)
+        prepared = walk.prepared(read, model, same_api=same_api, references=server.references)
         fitted = msgspec.structs.replace(prepared, request=_fitted(prepared.request, engine))
         return fitted, name, dialects[0]
 
@@ -418,7 +420,7 @@ class Gateway:
                 self._conversations.add(kept)
             finish = FinishReason.CALLS if calls else reply.finish
             parts = (*said, *(CallPart(call) for call in calls))
-            return Reply(parts, finish, usage=usage)
+            return Reply(parts, finish, usage=usage, metadata=reply.metadata)
         raise EngineError("the model keeps calling tools that the client does not have, or pausing", status=502)
 
     async def _told_of(self, engine: Engine, asked: Request, answer: _Answer, sent: _Sent) -> Reply:
@@ -558,7 +560,7 @@ class _Answer:
     def observe(self, chunk: AnyChunk) -> bool | None:
         """Passes on what a model says, as it comes. True: the client has seen it, so it must not be asked for anew."""
         match chunk:
-            case TextChunk(text) | RefusalChunk(text) if text:
+            case TextChunk(text) if text:
                 self._begin()
                 self._send(self._end_thought() + self._writer.text(text))
             case ThinkingChunk(text) if text:
@@ -613,7 +615,7 @@ class _Answer:
         self._begin()
         data = bytearray(self._end_thought())
         for part in reply.parts:
-            if not begun or not isinstance(part, TextPart | ThinkingPart | RefusalPart):
+            if not begun or not isinstance(part, TextPart | ThinkingPart):
                 data += self._writer.part(part)
         data += self._writer.end(reply)
         self._send(bytes(data))
@@ -682,6 +684,8 @@ def _fitted(request: Request, engine: Engine) -> Request:
     alone = request.thinking is not None and forced and not features.forced_choice_with_thinking
     if request.thinking is not None and (alone or not features.thinking):
         changes["thinking"] = None
+    elif request.thinking is not None and request.thinking.level == "off" and not features.thinking_off:
+        changes["thinking"] = Thinking("low")  # as little as there is
     if limits.stop_sequences is not None and len(request.stop) > limits.stop_sequences:
         changes["stop"] = request.stop[: limits.stop_sequences]
     thinking = changes.get("thinking", request.thinking)
