@@ -189,7 +189,7 @@ class _Transcript:
             return ""
         cost, unpriced = self._spending.total(self._exchanges.get((session.id, session.stream), ()))
         facts = [f"{session.usage.total:,}{_doubt(session.usage)} tokens"]
-        facts += [] if cost is None else [dollars(cost)]
+        facts += [] if cost is None else [f"{dollars(cost)}{_doubt(session.usage)}"]
         facts += [f"{count(unpriced, 'exchange')} of unknown price"] if unpriced else []
         return " · ".join(facts)
 

@@ -132,7 +132,7 @@ def _of_tokens(tokens: history.Tokens | None) -> tuple[str, ...]:
         *(tokens.input_tokens, tokens.cached_read_tokens, tokens.cached_write_tokens),
         *(tokens.output_tokens, tokens.reasoning_tokens, tokens.tokens),
     )
-    cost = "?" if tokens.cost is None else f"${tokens.cost:,.2f}"
+    cost = "?" if tokens.cost is None else f"${tokens.cost:,.2f}{'?' if tokens.doubtful else ''}"
     if tokens.unpriced and tokens.cost is not None:
         cost += f" + {tokens.unpriced}×?"
     said = ["?" if one is None else f"{one:,}" for one in counts]

@@ -110,7 +110,7 @@ def _figures(group: history.Group) -> tuple[str, ...]:
     tokens = group.tokens
     assert tokens is not None  # nothing else was asked for
     counts = (tokens.input_tokens, tokens.cached_write_tokens, tokens.cached_read_tokens, tokens.output_tokens)
-    cost = "?" if tokens.cost is None else f"${tokens.cost:,.2f}"
+    cost = "?" if tokens.cost is None else f"${tokens.cost:,.2f}{'?' if tokens.doubtful else ''}"
     if tokens.unpriced and tokens.cost is not None:
         cost += "+"
     said = ["?" if one is None else f"{one:,}" for one in (*counts, tokens.tokens)]

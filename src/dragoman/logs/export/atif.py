@@ -205,7 +205,11 @@ def _prompt(usage: Usage) -> int | None:
 def _metrics(usage: Usage) -> dict[str, Any] | None:
     if usage.total is None:
         return None
-    extra = {"reasoning_tokens": usage.reasoning_tokens, "cache_creation_input_tokens": usage.cached_write_tokens}
+    extra = {
+        "reasoning_tokens": usage.reasoning_tokens,
+        "cache_creation_input_tokens": usage.cached_write_tokens,
+        "doubtful": list(usage.doubtful) or None,
+    }
     return _said(
         {
             "prompt_tokens": _prompt(usage),
@@ -223,5 +227,6 @@ def _totals(session: ev.Session, steps: int) -> dict[str, Any]:
             "total_completion_tokens": session.usage.output_tokens,
             "total_cached_tokens": session.usage.cached_read_tokens,
             "total_steps": steps,
+            "extra": {"doubtful": list(session.usage.doubtful)} if session.usage.doubtful else None,
         }
     )

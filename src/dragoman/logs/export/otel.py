@@ -22,6 +22,8 @@ from .lines import event_line, model_of
 _INTERNAL: Final = 1
 _CLIENT: Final = 3
 _ERROR: Final = 2
+_DOUBTFUL: Final = "dragoman.usage.doubtful"
+"""Which counts the client likely logged too low, or that it logged as what they cannot be."""
 
 Moment = datetime.datetime | None
 Stream = tuple[str, str]
@@ -72,6 +74,7 @@ class _Spans:
             genai.REQUEST_MODEL: session.models[0] if session.models else None,
             "gen_ai.agent.version": session.version,
             **genai.token_attributes(session.usage),
+            _DOUBTFUL: list(session.usage.doubtful) or None,
         }
         name = f"{genai.INVOKE_AGENT} {session.client or ''}".strip()
         spans = [self._span(own, parent, name, _INTERNAL, session.started, session.ended, facts)]
@@ -115,6 +118,7 @@ class _Spans:
             genai.INPUT_MESSAGES: _messages("user", [one.text for one in asked if isinstance(one, UserSaid)]),
             genai.OUTPUT_MESSAGES: _output(step, None if finished is None else str(finished.finish)),
             **genai.token_attributes(step.usage),
+            _DOUBTFUL: list(step.usage.doubtful) or None,
         }
         own = _id(16, "chat", session.id, session.stream, str(turn), str(step.index))
         said = [one.time for one in (*step.thought, *step.said, *(use.called for use in step.tools)) if one.time]

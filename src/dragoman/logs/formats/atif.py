@@ -30,7 +30,7 @@ from dragoman.model import (
     operations as op,
     outcomes as out,
 )
-from dragoman.model.json_values import as_integer, as_number, as_object, as_objects, as_text
+from dragoman.model.json_values import as_integer, as_list, as_number, as_object, as_objects, as_text
 from dragoman.registry import DIALECTS, FORMATS
 
 if TYPE_CHECKING:
@@ -345,6 +345,7 @@ def _usage(metrics: dict[str, Any]) -> Usage:
         cached_write_tokens=written,
         output_tokens=as_integer(metrics.get("completion_tokens")),
         reasoning_tokens=as_integer(extra.get("reasoning_tokens")),
+        doubtful=tuple([one for one in as_list(extra.get("doubtful")) if one in Usage.__struct_fields__]),
     )
 
 
