@@ -84,15 +84,24 @@ def conversation_of(steps: list[tuple[str, int, bool, str]], model: str, kept: C
             )
             base = f"call_{number:020x}"
             kept.add(Kept(base, (reply,), Lowering(), seen, vocabulary=WORDS[model].vocabulary))
-            groups = WORDS[model].fork().groups(reply, base, Lowering(), seen)
-            calls = [call for group in groups for read in group.reads for call in (one.native for one in read.calls)]
-            calls += [call for group in groups for call in group.calls]
+            words = WORDS[model].fork()
+            groups, results = words.groups(reply, base, Lowering(), seen), dict[str, NativeResult]()
+            while calls := words.next(groups, results):
+                results |= {call.id: NativeResult(call.id, told, name=call.name) for call in calls}
+                items += exchanged(number, calls, results)
+                if not whole:
+                    break
         else:
-            calls = [NativeCall(f"toolu_{number}", *FOREIGN[choice])]
-        for call in calls[: None if whole else 1]:
-            items.append(Message("assistant", (TextPart(f"Step {number}."), CallPart(call))))
-            items.append(results_message(NativeResult(call.id, told, name=call.name)))
+            call = NativeCall(f"toolu_{number}", *FOREIGN[choice])
+            items += exchanged(number, (call,), {call.id: NativeResult(call.id, told, name=call.name)})
     return items
+
+
+def exchanged(
+    number: int, calls: tuple[NativeCall, ...], results: dict[str, NativeResult]
+) -> tuple[ConversationItem, ConversationItem]:
+    parts = (TextPart(f"Step {number}."), *(CallPart(call) for call in calls))
+    return Message("assistant", parts), results_message(*(results[call.id] for call in calls))
 
 
 def prepared(memory: Memory, model: str, items: list[ConversationItem], kept: Conversations) -> Prepared:
@@ -114,6 +123,9 @@ def told(one: Prepared, model: str) -> tuple[Any, ...]:
 )
 @example("codex", [("foreign", 3, True, "no"), ("said", 0, True, "no")], [(1, None), (3, None)])
 @example("codex", [("foreign", 0, True, READ), ("foreign", 1, True, "no")], [(4, None), (4, 4)])
+@example("codex", [("own", 0, False, READ)], [(1, None), (1, None)])
+@example("codex", [("own", 1, True, READ), ("said", 0, True, READ)], [(9, None), (3, None), (10, 4)])
+@example("codex", [("own", 1, False, READ), ("own", 1, True, "no")], [(3, None), (6, None)])
 def test_a_conversation_gives_the_same_request_whatever_is_remembered_of_it(
     model: str, steps: list[tuple[str, int, bool, str]], sent: list[tuple[int, int | None]]
 ) -> None:
