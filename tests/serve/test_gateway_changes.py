@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from dragoman.dialects import DIALECTS
 from dragoman.dialects.translation import Translation
@@ -213,12 +214,38 @@ def test_a_file_that_is_too_long_to_be_read_at_once_is_read_in_parts(
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "ab\n", "  a\n", "\n", "ä\r\n"]), max_size=12).map("".join)
 
 
+@example("a\na\na\n", "a\na\nb\na\nb\n", "")
+@example("a\na\na\n", "a\nb\n", "")
+@example("a\na\na\n", "b\na\na\n", "")
 @given(TEXTS, TEXTS, st.sampled_from(["", "end"]))
 @examples(200)
 def test_exact_edits_are_each_found_once_and_make_the_one_text_of_the_other(old: str, new: str, end: str) -> None:
-    text = before = old + end
-    for edit in exact_edits(before, new):
+    hold(old + end, new)
+
+
+def test_exact_edits_between_all_short_texts() -> None:
+    texts = ["".join(lines) for count in range(6) for lines in product(("a\n", "b\n"), repeat=count)]
+    for old, new in product(texts, texts):
+        hold(old, new)
+        hold(old.removesuffix("\n"), new)
+
+
+def hold(before: str, after: str) -> None:
+    text, ends = before, 0
+    for edit in exact_edits(before, after):
         assert edit.old
-        assert text.count(edit.old) == 1
+        assert (places(before, edit.old), places(text, edit.old)) == (1, 1)
+        assert before.index(edit.old) >= ends
+        ends = before.index(edit.old) + len(edit.old)
         text = text.replace(edit.old, edit.new)
-    assert text == (new if before else "")
+    assert text == (after if before else "")
+
+
+def places(text: str, part: str) -> int:
+    """How often a text holds another, with places that overlap."""
+    return sum(text.startswith(part, at) for at in range(len(text)))
+
+
+def test_exact_edits_of_a_long_file_of_few_different_lines_take_no_long_time() -> None:
+    before = "a\n" * 100_000
+    assert [*exact_edits(before, f"x\n{before}y\n")] == [op.Edit(before, f"x\n{before}y\n")]

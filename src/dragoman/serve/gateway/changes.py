@@ -12,8 +12,10 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -47,6 +49,9 @@ _OTHER_SPAN: Final = 5000
 _TOO_LONG: Final = re.compile(r"too (?:large|long|big)|exceeds|offset", re.IGNORECASE)
 _NO_LINES: Final = re.compile(r"shorter|offset|beyond|past the end|out of range|only has|exceeds", re.IGNORECASE)
 """How clients say that there are no lines after the last."""
+_PAIRS: Final = 200_000
+"""Equal lines of two texts that are compared; with more of them, all between the first change and the last is one.
+A file of 2,000 equal lines would take 0.3 s."""
 _NOT_THERE: Final = re.compile(
     r"not (?:be )?(?:found|exist)|no such|cannot find|n't exist|director|ENOENT|EISDIR", re.IGNORECASE
 )
@@ -328,48 +333,53 @@ def _after(before: str, meant: op.EditFile, rules: EditRules | None) -> str:
 
 
 def _finds(before: str, meant: op.EditFile, after: str) -> bool:
-    """Whether a tool that looks for exact texts makes the same of a file."""
-    text = before
+    """Whether a tool that looks for exact texts makes the same of a file, whichever text it looks for later ones in."""
+    text, places = before, list[tuple[int, int]]()
     for edit in meant.edits:
-        if not edit.old or (text.count(edit.old) != 1 and not (edit.everywhere or edit.expected)):
+        if not edit.old:
             return False
+        if not edit.everywhere and not edit.expected:
+            if not _occurs_once(before, edit.old) or not _occurs_once(text, edit.old):
+                return False
+            places.append((before.index(edit.old), before.index(edit.old) + len(edit.old)))
         text = text.replace(edit.old, edit.new)
-    return text == after
+    places.sort()
+    return text == after and all(end <= start for (_, end), (start, _) in pairwise(places))
 
 
 def exact_edits(before: str, after: str) -> Iterator[op.Edit]:
-    """Edits of whole lines that make one text of another, in order, each of a text that occurs once by then."""
+    """Edits of whole lines that make one text of another, in order.
+
+    What each looks for occurs once: in the first text, and in the text as it is by then. For some clients look for all
+    edits of a call in the text before the first (pi), and others in what the one before has made.
+    """
     old, new = _lines(before), _lines(after)
-    if not old:
-        return
-    blocks = _blocks(old, new)
-    done = 0
-    """Lines of the old text that are said, counted from its beginning."""
-    made: list[str] = []
-    """What stands in their place."""
-    for number, (start, end, to, until) in enumerate(blocks):
-        last = blocks[number + 1][0] if number + 1 < len(blocks) else len(old)
-        made += old[done:start]
-        text = "".join([*made, *old[start:]])
-        above = below = 0
-        while True:
-            around = old[start - above : start], old[end : end + below]
-            found = "".join([*around[0], *old[start:end], *around[1]])
-            if found and text.count(found) == 1:
-                break
-            if start - above > done and (above <= below or end + below >= last):
-                above += 1
-            elif end + below < last:
-                below += 1
-            else:  # nothing but all of it is found once
-                yield op.Edit(text, "".join([*made, *new[to:until], *old[end:]]))
-                above = below = -1
-                break
-        if above >= 0:
-            put = "".join([*around[0], *new[to:until], *around[1]])
-            yield op.Edit(found, put)
-        made += new[to:until]
-        done = end
+    parts = _blocks(old, new) if old else []
+    place = 0
+    while place < len(parts):  # what an earlier part looks for does not depend on the later ones
+        start, end, to, until = parts[place]
+        found = "".join(old[start:end])
+        if found and _occurs_once(before, found) and _occurs_once("".join([*new[:to], *old[start:]]), found):
+            place += 1
+            continue
+        above = start - (parts[place - 1][1] if place else 0)
+        below = (parts[place + 1][0] if place + 1 < len(parts) else len(old)) - end
+        more = 1 + (end - start) // 4
+        if above or below:
+            above, below = min(above, more), min(below, more)
+            parts[place] = (start - above, end + below, to - above, until + below)
+        else:  # joined with the next; in the end it is all of the text, which occurs once
+            place = min(place, len(parts) - 2)
+            (start, _, to, _), (_, end, _, until) = parts[place : place + 2]
+            parts[place : place + 2] = [(start, end, to, until)]
+    for start, end, to, until in parts:
+        yield op.Edit("".join(old[start:end]), "".join(new[to:until]))
+
+
+def _occurs_once(text: str, part: str) -> bool:
+    """Whether there is one place of it; places that overlap are two."""
+    first = text.find(part)
+    return first >= 0 and text.find(part, first + 1) < 0
 
 
 def _lines(text: str) -> list[str]:
@@ -381,6 +391,10 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int,
     shared = min(len(old), len(new))
     head = next((at for at in range(shared) if old[at] != new[at]), shared)
     tail = next((at for at in range(shared - head) if old[-1 - at] != new[-1 - at]), shared - head)
-    matcher = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
+    counts = Counter(new)
+    if sum(counts[line] for line in old) > _PAIRS:
+        return [(head, head + len(old), head, head + len(new))]
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
     found = (one for one in matcher.get_opcodes() if one[0] != "equal")
     return [(head + start, head + end, head + to, head + until) for _, start, end, to, until in found]
