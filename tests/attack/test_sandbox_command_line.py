@@ -180,7 +180,8 @@ def control(somebody: Somebody) -> dict[str, str]:
     parts = {"hooks", "config", "commondir", "gitdir", "config.worktree"}
     git = {path for path in found if ".git" in path.split("/") and not parts.isdisjoint(path.split("/"))}
     pointers = {path for path in found if path.endswith("/.git") and found[path] != "(folder)"}
-    ours = {path for path in found if path.split("/")[0] in {"dragoman.toml", ".dragoman", ".mcp.json", ".husky"}}
+    named = {"dragoman.toml", ".dragoman", ".mcp.json", ".husky", ".gitconfig", "more", "hooks", "later"}
+    ours = {path for path in found if path.split("/")[0] in named}
     return {path: found[path] for path in sorted(ours | git | pointers)}
 
 
@@ -197,7 +198,11 @@ def steering(somebody: Somebody) -> dict[str, str]:
     shutil.rmtree(somebody.work / "vendored" / ".git" / "hooks")
     (somebody.work / "vendored" / ".git" / "hooks").mkdir()
     somebody.git("config", "core.hooksPath", ".husky/_")
-    for path in (".husky/_/pre-commit", "dragoman.toml", ".dragoman/agents/a.md", ".mcp.json"):
+    somebody.git("config", "include.path", "../.gitconfig")
+    somebody.write("work/.gitconfig", "[include]\n\tpath = more/settings\n[include]\n\tpath = later/settings\n")
+    somebody.write("work/more/settings", "[core]\n\thooksPath = later/hooks\n")
+    somebody.write(".gitconfig", "[core]\n\thooksPath = hooks\n")
+    for path in (".husky/_/pre-commit", "hooks/post-checkout", "dragoman.toml", ".dragoman/agents/a.md", ".mcp.json"):
         somebody.write(f"work/{path}", "" if path.endswith("toml") else "{}")
     return control(somebody)
 
@@ -213,6 +218,9 @@ STEERING = {
     "command": "git config core.fsmonitor 'touch ran'",
     "hooks_path": "git config core.hooksPath evil",
     "husky": "echo evil >.husky/_/pre-commit || mv .husky .husky2",
+    "included": f"printf {EVIL} >.gitconfig || mv .gitconfig x",
+    "included_by_it": f"printf {EVIL} >more/settings || mv more x",
+    "of_all_repositories": "echo evil >hooks/pre-commit || mv hooks x",
     "move": "mv .git elsewhere",
     "pointer": "echo 'gitdir: evil' >libs/other/.git",
     "pointed": "echo 'gitdir: evil' >x && mv x libs/other/.git",
@@ -233,8 +241,12 @@ def test_what_steers_git_and_dragoman_cannot_be_changed(somebody: Somebody) -> N
     """Hooks and settings of repositories in the workspace, and dragoman's files, are the same after any command."""
     before = steering(somebody)
     assert (somebody.attempts(STEERING, "--sandbox", "bubblewrap"), control(somebody)) == (set(), before)
-    redirected = somebody.runs("mkdir -p evil && echo ../evil >.git/commondir", "--sandbox", "bubblewrap")
-    assert "removed" in redirected["stderr"]
+    for made in ("mkdir -p evil && echo ../evil >.git/commondir", f"mkdir later; printf {EVIL} >later/settings"):
+        assert "removed" in somebody.runs(made, "--sandbox", "bubblewrap")["stderr"]
+        shutil.rmtree(somebody.work / "later", ignore_errors=True)
+    hooks = somebody.runs("mkdir -p later/hooks; echo evil >later/hooks/pre-commit", "--sandbox", "bubblewrap")
+    assert f"renamed {somebody.work}/later/hooks to hooks.unused-1" in hooks["stderr"]
+    shutil.rmtree(somebody.work / "later")
     assert control(somebody) == before
     commit = "git -c user.name=me -c user.email=me@example.org -c core.hooksPath=/dev/null commit -qm two"
     work = f"echo more >>file.txt && git add file.txt && {commit} && git checkout -qb side && git log --format=%s -n1"

@@ -226,6 +226,8 @@ class Machine:
         self.work.mkdir(parents=True)
         monkeypatch.setenv("HOME", str(self.home))
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME"):
+            monkeypatch.delenv(name, raising=False)
         for name in ("CONFIG", "DATA", "CACHE"):
             monkeypatch.setenv(f"DRAGOMAN_{name}_DIR", str(self.home / ".dragoman-own" / name.lower()))
 
@@ -349,8 +351,27 @@ def test_hooks_and_settings_that_are_elsewhere_are_closed_too(machine: Machine) 
         temporary="/private",
         read_only=(f"{git}/hooks", f"{git}/config", f"{git}/config.worktree", hooks, shared),
         pinned=(str(git), str(machine.work / ".husky")),
-        redirects=(f"{git}/commondir",),
+        redirects=(f"{git}/commondir", f"{git}/missing"),
     )
+
+
+def test_what_settings_name_is_closed_however_it_is_named_and_before_it_is_there(machine: Machine) -> None:
+    git = machine.repository("work/.git")
+    (git / "config").write_text(
+        "[extensions]\n\tworktreeConfig = true\n[include]\n\tpath = ../a.cfg\n[core]\n\thooksPath = l\\\nater\n"
+        '[include] path = "nul\0"\n[include] path =\n'
+    )
+    (git / "config.worktree").write_text("[core] hooksPath = tree\n")
+    chain = [machine.make(f"work/{name}", text) for name, text in (("a.cfg", "[include] path=deep/b.cfg\n"),)]
+    chain.append(machine.make("work/deep/b.cfg", "[include] path = ../a.cfg\n[include] path = c.cfg\n"))
+    named = [machine.make(f"work/{name}") for name in ("global", "tree")]
+    machine.make(".gitconfig", "[core]\n\thooksPath = global\n")
+    found = machine.layout()
+    own = (f"{git}/hooks", f"{git}/config", f"{git}/config.worktree")
+    assert (set(found.read_only), len(found.read_only)) == ({*own, *chain, *named}, 7)
+    assert found.redirects == (f"{git}/commondir", f"{machine.work}/later", f"{machine.work}/deep/c.cfg")
+    lifted = machine.layout(Sandbox(writable=("later",)))
+    assert lifted.redirects == (f"{git}/commondir", f"{machine.work}/deep/c.cfg")
 
 
 def test_a_repository_whose_hooks_are_a_link_is_closed_whole(machine: Machine) -> None:
@@ -398,7 +419,7 @@ def test_a_repository_without_one_of_its_parts_is_closed_all_the_same(machine: M
     git = machine.repository("work/.git")
     module = machine.repository("work/.git/modules/one")
     for folder in (git, module):
-        assert machine.layout()  # makes what is missing, as the first command does
+        machine.layout()  # makes what is missing, as the first command does
         (folder / missing).rename(machine.home / f"{missing}-{folder.name}")
     closed = {f"{folder}/{name}" for folder in (git, module) for name in ("hooks", "config")}
     assert set(machine.layout().read_only) == closed
@@ -551,8 +572,7 @@ async def test_a_file_that_sends_git_elsewhere_is_removed(tmp_path: Path, preten
     async with Bench(tmp_path, sandbox="auto", observer=lambda _: made.set()) as bench:
         given = await bench.run("echo ../evil >.git/commondir")
         assert given.stderr == (
-            f"dragoman: removed {redirect}, which this command made: "
-            "Git would take its settings and hooks from where it points\n"
+            f"dragoman: removed {redirect}, which this command made: Git would take settings or hooks from there\n"
         )
         assert not redirect.exists()
         made.clear()
@@ -561,3 +581,33 @@ async def test_a_file_that_sends_git_elsewhere_is_removed(tmp_path: Path, preten
             await made.wait()
         assert redirect.exists()
     assert not redirect.exists(), "the end of the shell looks once more"
+
+
+@pytest.mark.parametrize(
+    "command, left",
+    [
+        ("mkdir -p .husky/_; echo x >.husky/_/a", [".husky", ".husky/_.unused-1", ".husky/_.unused-1/a"]),
+        (
+            "mkdir -p .husky/_ .husky/_.unused-1; chmod 0 .husky/_; chmod 111 .husky",
+            [".husky", ".husky/_.unused-1", ".husky/_.unused-2"],
+        ),
+        ("ln -s ../victim .husky", []),
+        ("mkdir -p x/_; ln -s x .husky", ["x", "x/_"]),
+        ("mkdir .husky; ln -s ../../victim .husky/_", [".husky"]),
+        ("echo text >.husky", [".husky"]),
+        ("true", []),
+    ],
+)
+async def test_hooks_that_appear_where_settings_look_for_them_have_no_effect(
+    tmp_path: Path, pretended: None, command: str, left: list[str]
+) -> None:
+    work, kept = tmp_path / "work", tmp_path / "victim" / "_" / "kept"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("kept")
+    (work / ".git" / "objects").mkdir(parents=True)
+    (work / ".git" / "config").write_text("[core]\n\thooksPath = .husky/_\n")
+    async with Bench(work, sandbox="auto") as bench:
+        given = await bench.run(command)
+    found = sorted(str(path.relative_to(work)) for path in work.rglob("*") if ".git" not in path.parts)
+    assert (found, kept.read_text()) == (left, "kept")
+    assert ("which this command made" in str(given.stderr)) == (command not in ("true", "echo text >.husky"))

@@ -5,8 +5,10 @@ Commands of one shell share a private folder for temporary files, which is remov
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+import stat
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ from dragoman.errors import ToolError
 from dragoman.model.effects import fields_of
 from dragoman.model.operations import Kind, RunCommand, WatchCommand
 from dragoman.tools.workspace.git_control import repositories
+from dragoman.tools.workspace.hidden_paths import is_within
 
 from .layout import PROJECT_FILES, Layout, layout_of
 from .mechanism import Mechanism, Wrapped, wrapped
@@ -52,7 +55,8 @@ class Enclosure:
         self._layout: Layout | None = None
         self._repositories: dict[str, list[str]] = {}
         self._temporary: str | None = None
-        self._redirects: set[str] = set()
+        self._redirects: dict[str, str] = {}
+        """What must not appear, with the folder that it is in and commands may write to."""
         self._states: dict[str, Any] = {}
 
     def mechanism(self, *, unsandboxed: bool = False) -> Mechanism:
@@ -114,7 +118,9 @@ class Enclosure:
         dot_git = os.path.join(root, ".git")  # it may have been made since the others were searched for
         found = dict.fromkeys([*([dot_git] if os.path.lexists(dot_git) else []), *self._repositories[root]])
         self._layout = layout = layout_of(self.options, root, self._temporary_folder(), found)
-        self._redirects |= {path for path in layout.redirects if not os.path.lexists(path)}
+        for path in layout.redirects:
+            if not os.path.lexists(path):
+                self._redirects[path] = max((one for one in layout.writable if is_within(path, one)), key=len)
         if mechanism.kind == "landlock":
             self._states |= {path: _state(path) for path in layout.read_only}
         with wrapped(mechanism, layout, arguments, cwd=cwd, network=self.options.network) as command:
@@ -139,8 +145,8 @@ class Enclosure:
 
     def notes(self, command: Command, output: str) -> Iterator[str]:
         """What the sandbox has to do with how a command went."""
-        for path in self._swept():
-            yield f"removed {path}, which this command made: Git would take its settings and hooks from where it points"
+        for done in self._swept():
+            yield f"{done}, which this command made: Git would take settings or hooks from there"
         changed = [path for path, state in self._states.items() if _state(path) != state]
         self._states |= {path: _state(path) for path in changed}
         if changed:
@@ -167,11 +173,62 @@ class Enclosure:
             yield f"this ran in a sandbox ({kind}): {', '.join(limits)}. If it failed because of that, {way}"
 
     def _swept(self) -> list[str]:
-        """Remove the files that must not appear in a repository; those that had."""
-        appeared = [path for path in self._redirects if os.path.lexists(path)]
-        for path in appeared:
-            _remove(path)
-        return appeared
+        """Take away what must not appear in a repository; what was done with it."""
+        done = (_taken_away(path, folder) for path, folder in self._redirects.items())
+        return [one for one in done if one is not None]
+
+
+def _taken_away(path: str, folder: str) -> str | None:
+    """Remove a file that appeared, or rename a folder, and say so. A link on the way is removed itself.
+
+    There was none when the path was worked out. A folder may hold files that somebody wants; under another name it
+    has no effect.
+    """
+    *above, last = os.path.relpath(path, folder).split("/")
+    current = _entered(folder, None)
+    try:
+        for name in above:
+            mode = _mode(name, current)
+            if mode is None or not (stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
+                return None
+            if stat.S_ISLNK(mode):
+                last = name
+                break
+            inner = _entered(name, current)
+            os.close(current)
+            current = inner
+        mode = _mode(last, current)
+        if mode is None:
+            return None
+        own = os.fstat(current).st_mode
+        if ~own & stat.S_IRWXU:  # a command may have locked it
+            os.fchmod(current, stat.S_IMODE(own) | stat.S_IRWXU)
+        if not stat.S_ISDIR(mode):
+            os.unlink(last, dir_fd=current)
+            return f"removed {path}"
+        other = next(new for count in itertools.count(1) if _mode(new := f"{last}.unused-{count}", current) is None)
+        os.rename(last, other, src_dir_fd=current, dst_dir_fd=current)
+        return f"renamed {path} to {other}"
+    except OSError as error:
+        return f"could not remove {path} ({error.strerror})"
+    finally:
+        os.close(current)
+
+
+def _mode(name: str, folder: int) -> int | None:
+    try:
+        return os.lstat(name, dir_fd=folder).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _entered(name: str, folder: int | None) -> int:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(name, flags, dir_fd=folder)
+    except PermissionError:  # a command may have locked it; its files can be used all the same
+        os.chmod(name, stat.S_IRWXU, dir_fd=folder)
+        return os.open(name, flags, dir_fd=folder)
 
 
 def _steers(operation: Operation, workspace: Workspace | None) -> str | None:

@@ -28,7 +28,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """Paths on this machine, links resolved; the first of `writable` is the workspace.
 
     `temporary` stands in for the machine's folder of temporary files. `shown` can be read although it is in something
-    hidden; `pinned` are folders that must stay where they are; `redirects` are files that must not appear.
+    hidden; `pinned` are folders that must stay where they are; `redirects` must not appear.
     """
 
     writable: tuple[str, ...]
@@ -75,7 +75,9 @@ def layout_of(options: Sandbox, root: str, temporary: str, repositories: Iterabl
         shown=tuple(path for path in readable if _inside(path, hidden) and os.path.exists(path)),
         read_only=tuple(read_only),
         pinned=tuple(path for path in pinned if not _inside(path, (*read_only, *hidden))),
-        redirects=tuple(one.redirect for one in git if one.redirect is not None and _inside(one.redirect, writable)),
+        redirects=tuple(
+            path for one in git for path in one.redirects if _inside(path, writable) and not is_lifted(path)
+        ),
     )
 
 

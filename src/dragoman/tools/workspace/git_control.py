@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -27,12 +27,12 @@ class Control(NamedTuple):
     """The paths of one repository that commands must not change.
 
     `folder` is the repository's own folder (`.git`), which must stay where it is; `read_only` is in it or beside it.
-    `redirect` is a file that must not appear in it: Git would take settings and hooks from where it points.
+    `redirects` must not appear: Git would take settings and hooks from there, or from where they point.
     """
 
     folder: str | None
     read_only: tuple[str, ...]
-    redirect: str | None = None
+    redirects: tuple[str, ...] = ()
 
 
 def repositories(root: str) -> list[str]:
@@ -95,9 +95,11 @@ def _of_folder(folder: str, work_tree: str | None) -> Iterator[Control]:
     more = os.path.join(folder, "config.worktree")
     if "worktreeconfig" in (_text(settings) or "").lower():
         _ensure_file(more)
-    read_only = [hooks, settings, *((more,) if os.path.lexists(more) else ())]
-    read_only += _named_in(settings, work_tree or folder)
-    yield Control(folder, tuple(dict.fromkeys(read_only)), os.path.join(folder, "commondir"))
+    own = [settings, *((more,) if os.path.lexists(more) else ())]
+    named = _named_in([*_settings_of_user(), *own], work_tree or folder)
+    read_only = [hooks, *own, *(path for path in named if os.path.exists(path))]
+    missing = [os.path.join(folder, "commondir"), *(path for path in named if not os.path.exists(path))]
+    yield Control(folder, tuple(dict.fromkeys(read_only)), tuple(dict.fromkeys(missing)))
     yield from (_of_linked(linked) for linked in _folders_in(os.path.join(folder, "worktrees")))
     for parent, folders, files in os.walk(os.path.join(folder, "modules")):
         if not {*folders, *files}.isdisjoint(_PARTS):
@@ -149,20 +151,48 @@ _SECTION: Final = re.compile(r"\s*\[\s*([\w.-]+)[^]]*\]")
 _VALUE: Final = re.compile(r"\s*([\w-]+)\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^#;\n]*)")
 
 
-def _named_in(settings: str, work_tree: str) -> list[str]:
-    """Folders of hooks and files of further settings that a settings file names, where they are there."""
-    found: list[str] = []
+_MOST_SETTINGS: Final = 100
+"""Settings files that are read, at most: each may name further ones."""
+
+
+def _settings_of_user() -> list[str]:
+    """The settings that hold in every repository, where Git looks for them."""
+    home = os.path.expanduser("~")
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    usual = [os.path.join(folder, "git", "config"), os.path.join(home, ".gitconfig")]
+    chosen = os.environ.get("GIT_CONFIG_GLOBAL")
+    return [os.environ.get("GIT_CONFIG_SYSTEM", "/etc/gitconfig"), *(usual if chosen is None else [chosen])]
+
+
+def _named_in(settings: Iterable[str], work_tree: str) -> list[str]:
+    """Folders of hooks and files of further settings that settings files name, and those that these name in turn."""
+    found: dict[str, None] = {}
+    pending, read = deque(settings), set[str]()
+    while pending and len(read) < _MOST_SETTINGS:
+        file = pending.popleft()
+        if (real := os.path.realpath(file)) in read:
+            continue
+        read.add(real)
+        for section, name, value in _values(file):
+            path = os.path.expanduser(value)
+            if not path or "\0" in path:
+                continue
+            if section == "core" and name == "hookspath":
+                found[os.path.realpath(os.path.join(work_tree, path))] = None
+            elif section.startswith("include") and name == "path":
+                included = os.path.join(os.path.dirname(file), path)
+                found[os.path.realpath(included)] = None
+                pending.append(included)
+    return list(found)
+
+
+def _values(settings: str) -> Iterator[tuple[str, str, str]]:
+    """Section, name and value of each setting in a file, the first two in lower case."""
     section = ""
-    for line in (_text(settings) or "").splitlines():
+    for line in (_text(settings) or "").replace("\\\n", "").splitlines():
         head = _SECTION.match(line)
         if head is not None:
             section, line = head[1].lower(), line[head.end() :]
         value = _VALUE.match(line)
-        if value is None:
-            continue
-        name, path = value[1].lower(), os.path.expanduser(value[2].strip().strip('"'))
-        if section == "core" and name == "hookspath":
-            found.append(os.path.join(work_tree, path))
-        elif section.startswith("include") and name == "path":
-            found.append(os.path.join(os.path.dirname(settings), path))
-    return [path for path in map(os.path.realpath, found) if os.path.exists(path)]
+        if value is not None:
+            yield section, value[1].lower(), value[2].strip().strip('"')
