@@ -16,7 +16,16 @@ from jsonschema import Draft202012Validator
 
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.dialects.plugins import dialect_from_file, laws
-from dragoman.model import OPERATIONS, Failure, FileOutcome, FunctionDefinition, NativeCall, NativeResult
+from dragoman.model import (
+    OPERATIONS,
+    Failure,
+    FileOutcome,
+    FunctionDefinition,
+    NativeCall,
+    NativeResult,
+    operations as op,
+    outcomes as out,
+)
 from dragoman.model.operations import MoveFile, Operation, ReadFile
 from tests.examples import examples
 from tests.plain_values import outcomes_of, plain_values
@@ -137,6 +146,23 @@ def test_lines_up_to_the_last_one_asked_for_are_told_again_as_they_were(
         told = dialect.write_result(call, (FileOutcome("src/a.py", "a\n\n\n", 1, total, truncated=truncated),))
         again = dialect.write_result(call, dialect.read_result(call, told).outcomes)
         assert again.content == told.content
+
+
+FOUND = [
+    (op.FindFiles("total"), out.PathsOutcome((".",))),
+    (op.FindFiles("total"), out.PathsOutcome(("a.-x",))),
+    (op.ReadFile("src/a.py"), out.FileOutcome("src/a.py", "é", 1)),
+    (op.RunCommand("ls -l"), out.CommandOutcome(0, stdout="", stderr="\n\n")),
+    (op.RunCommand("ls -l"), out.CommandOutcome(1, stdout="", stderr="\n\n")),
+]
+"""What random examples found."""
+
+
+@pytest.mark.parametrize("operation, outcome", FOUND, ids=repr)
+def test_what_was_once_told_and_not_understood_is(operation: Operation, outcome: out.Outcome) -> None:
+    for name in NAMES:
+        if laws.sayable(HELD[name], operation):
+            assert (name, list(laws.telling_problems(HELD[name], operation, outcome))) == (name, [])
 
 
 @pytest.mark.parametrize("tag", TAGS)

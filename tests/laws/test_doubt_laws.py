@@ -274,6 +274,7 @@ def test_an_answer_in_few_words_is_no_name_and_no_line_of_a_program(name: str) -
     "text, names",
     [
         ("src", ["src"]),
+        ("a.-x", ["a.-x"]),
         ("a.py", ["a.py"]),
         ("Makefile", ["Makefile"]),
         ("My Report (2).txt", ["My Report (2).txt"]),

@@ -41,7 +41,7 @@ _SHELL = "terminal"
 
 
 def _command_written(outcome: out.CommandOutcome, asked: op.Operation) -> str | None:
-    printed = (outcome.output or "").removesuffix("\n")
+    printed = (outcome.output or "").rstrip()  # no session of 1.16.0 has any before the note
     if outcome.timed_out and outcome.running:
         limit = getattr(asked, "timeout_ms", None) or 30_000
         return f"{printed}\n[The command timed out after {limit / 1000:.1f} seconds. You may wait longer.]"
@@ -132,7 +132,7 @@ class Terminal(Spelling[op.RunCommand | op.TypeInto | op.ReadOutput | op.StopCom
             _command_read,
             nearly={
                 "exit_code": "a command that is still running has none",
-                "output": "the newline at its end is cut off",
+                "output": "white space at its end is cut off",
                 "running": "it is said of a command that took too long",
                 "timed_out": "such a command goes on",
             },

@@ -76,14 +76,14 @@ _MORE_THAN_A_NAME: Final = re.compile(
 """The same, where nothing but these lines is there; a listing with a heading or marks may have such names."""
 _WORD_ALONE: Final = re.compile(
     r"(?:ok(?:ay)?|done|success(?:ful)?|none|null|nil|n/a|true|false|undefined|empty|queued|pending|cancell?ed|denied)[.!]?"
-    r"|no \w+[.!]?|\W+|\(.*\)|\d+"
+    r"|no \w+[.!]?|(?!\.\.?/?\Z)\W+|\(.*\)|\d+"
     r"|yes|no|timeout|forbidden|unauthorized|unsupported|unknown|unavailable|loading|ignored|missing|busy|offline",
     re.IGNORECASE,
 )
 """What stands for a whole result and says that there are no names."""
 _DONE: Final = re.compile(r"(?:Done|OK|Success|Finished|Complete)[.!]?")
-_SHOWN: Final = re.compile(r"[./\\~@_\[].*|.*[/\\\d(].*|.*\.\w{1,8}", re.DOTALL)
-"""What shows by itself that it is a name: a folder in it or behind it, an ending, a mark or a number."""
+_SHOWN: Final = re.compile(r"[./\\~@_\[].*|.*[/\\\d(].*|.*\.\w{1,8}|\S*\w\.-?\w\S*", re.DOTALL)
+"""What shows by itself that it is a name: a folder in it or behind it, an ending, a dot in it, a mark or a number."""
 _TOKEN: Final = re.compile(r"[a-z][\w+-]*|\w+[-_+]\w*|\w*[a-z][A-Z]\w*", re.ASCII)
 _USUAL: Final = re.compile(
     r"README|LICEN[CS]E|COPYING|CHANGELOG|NOTICE|AUTHORS|CONTRIBUTING|CODEOWNERS|VERSION|TODO|BUILD|WORKSPACE|\w+file"

@@ -41,7 +41,7 @@ def _command_written(outcome: out.CommandOutcome, asked: op.Operation) -> str | 
     if outcome.timed_out or outcome.signal is not None or outcome.exit_code is None:
         return None
     if outcome.exit_code:
-        lead = f"Process exited with code {outcome.exit_code}" if not printed else printed.removesuffix("\n")
+        lead = f"Process exited with code {outcome.exit_code}" if not printed else printed.rstrip("\n")
         return f"{lead}\nCommand failed with exit code: {outcome.exit_code}."
     return printed or _SILENT
 

@@ -12,13 +12,14 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.dialects.base.availability import AnySpelling
-from dragoman.dialects.base.default_words import up_to_here
+from dragoman.dialects.base.default_words import text_of, up_to_here
 from dragoman.dialects.base.dialect import Dialect
+from dragoman.dialects.base.doubt import DOUBTED, doubted
 from dragoman.dialects.base.writing import joined
 from dragoman.errors import DefinitionError, DragomanError, Unspeakable
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, NativeCall, NativeResult
-from dragoman.model.outcomes import Failure, FileOutcome, Outcome
+from dragoman.model.outcomes import Failure, FileOutcome, Outcome, TextOutcome
 from dragoman.model.request import FunctionDefinition, ProviderDefinition
 from dragoman.schema import Reader
 
@@ -181,6 +182,8 @@ def telling_problems(dialect: Dialect, operation: op.Operation, outcome: Outcome
     if second != first:
         what = f"{first!r:.300} is understood as {second!r:.300} when it is told again"
         yield Problem("results", where, what, "make `to_outcome` read what `from_outcome` writes")
+    if _is_doubted(dialect, call, outcome, first):
+        return
     spelled = dialect.spelling_of(call.native)
     # Lines of a file that goes on may be told without the newline of the last one, and no other way.
     same = (outcome, up_to_here(operation, outcome)) if isinstance(outcome, FileOutcome) else (outcome,)
@@ -190,6 +193,14 @@ def telling_problems(dialect: Dialect, operation: op.Operation, outcome: Outcome
         if getattr(first, field, None) not in [getattr(one, field) for one in same]:
             what = f"{field} is told and not understood: {getattr(outcome, field)!r:.200}"
             yield Problem("results", where, what, "read it in `to_outcome`, or take it out of `tells`")
+
+
+def _is_doubted(dialect: Dialect, call: Call, outcome: Outcome, understood: Outcome) -> bool:
+    """Whether a result stayed text because its words may say something else: a file that holds nothing but "OK"."""
+    if type(outcome) not in DOUBTED or not isinstance(understood, TextOutcome):
+        return False
+    told = dialect.write_result(call, (outcome,) * len(call.operations))
+    return understood.text == text_of(told.content) and doubted(outcome, told, call.operations) != outcome
 
 
 def _told_and_understood(dialect: Dialect, call: Call, outcome: Outcome) -> Outcome:
