@@ -20,7 +20,7 @@ from dragoman.logs.history.known_fields import (
     text_around,
     version_number,
 )
-from dragoman.logs.history.record_fields import NO_JSON
+from dragoman.logs.history.record_fields import NO_JSON, SERVER
 from dragoman.model import Source
 
 _MANY: Final = 30
@@ -103,9 +103,10 @@ def _compiled(learnt: _Learnt, read: set[str]) -> Form:
     places = {place: _place(place, names, learnt.logs, numbers) for place, names in sorted(learnt.kinds.items())}
     for name in [name for name in places if pooled(name) != name]:
         # Of one tool's results only what is always there is worth keeping: names and kinds are known of all tools.
+        # What surrounds a server's is not always the same: no session shows what Codex logs of a server that is gone.
         place = places[name]
         place.fields = {field: Field("", None, steady=True) for field, it in place.fields.items() if it.steady}
-        if not place.fields:
+        if not place.fields or SERVER in name:
             del places[name]
     return Form(versions, others, places, _reading(learnt.readings))
 

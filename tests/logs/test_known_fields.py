@@ -14,7 +14,7 @@ SOURCE = Source("a.jsonl", 0, 1)
 
 
 def counted(*records: Any) -> Counted:
-    walk, given = Walk(lambda tool: True), Counted()
+    walk, given = Walk(lambda tool: tool != "their_tool"), Counted()
     for record in records:
         for place, fields in walk.objects(record):
             given.add(place, fields, SOURCE)
@@ -125,6 +125,27 @@ def test_fields_of_a_result_are_the_client_s_only_if_the_tool_is() -> None:
         places = [place for record in (called, result) for place, _ in walk.objects(record)]
         assert any(place.endswith("toolUseResult@Bash") for place in places) is is_own
         assert any(place.startswith("user") for place in places)
+
+
+def answered(**given: Any) -> dict[str, Any]:
+    return {"type": "answered", "toolName": "their_tool", "result": given}
+
+
+def test_what_a_client_puts_around_the_result_of_a_server_is_told_when_it_changes() -> None:
+    block, picture = {"type": "text", "text": "x"}, {"kind": "file", "url": "data:"}
+    form = learnt(
+        ("1.0", "captured", [answered(content=[block], isError=False), answered(structuredContent={"label": "a"})] * 3),
+        ("1.0", "captured", [answered(content=[block], attachments=[picture])] * 3),
+    )
+    place = "answered.result@*"
+    assert told(form, answered(structuredContent={"of": 1, "another": {"server": True}})) == []
+    assert (
+        told(form, answered(content=[{"type": "link", "uri": "x"}], _meta={"a": 1}, problem="the server is gone")) == []
+    )
+    assert told(form, answered(structured={"label": "a"})) == [("new_field", place, "structured")]
+    assert told(form, answered(content={"text": "x"})) == [("changed_type", place, "content")]
+    of_new_kind = answered(content=[block], attachments=[{**picture, "kind": "blob"}])
+    assert told(form, of_new_kind) == [("new_record", f"{place}.attachments[]<blob>", "blob")]
 
 
 def returned(tool: str, text: str) -> dict[str, Any]:

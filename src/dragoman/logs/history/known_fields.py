@@ -18,7 +18,7 @@ import msgspec
 
 from dragoman.model import Source
 
-from .record_fields import KINDS, SAYS_KIND, Fields
+from .record_fields import KINDS, SAYS_KIND, SERVER, Fields
 
 FOLDER: Final = Path(__file__).parent / "known"
 NO_VERSION: Final = "unknown"
@@ -346,13 +346,18 @@ def _new(form: Form, counted: Counted) -> Iterator[Difference]:
                     continue  # the list itself is told
                 if name.endswith("[]") and name.removesuffix("[]") not in known.fields:
                     continue
-                if name != "*":
+                if name != "*" and (SERVER not in place or _takes_a_place(kinds, known, fields)):
                     yield Difference("new_field", place, name, None, _kinds_named(kinds), count, source)
                 continue
             strange = kinds - set(field.kinds) - {"n"}
             if strange and field.kinds not in ("", "n"):
                 expected = " | ".join(KINDS[kind] for kind in field.kinds if kind != "n")
                 yield Difference("changed_type", place, name, expected, _kinds_named(strange), count, source)
+
+
+def _takes_a_place(kinds: set[str], known: Place, here: Mapping[str, Any]) -> bool:
+    """Whether a field is of the same type as one that is not here: what servers add besides is no change."""
+    return any(kinds & set(field.kinds) - {"n"} for name, field in known.fields.items() if name not in here)
 
 
 def _outer(place: str) -> str | None:

@@ -50,6 +50,15 @@ _OF_OTHERS: Final = re.compile(
     r"delta|partial|signature|(?:original|updated|old|new|file)_?(?:content|file|text|string|source)", re.IGNORECASE
 )
 """Fields whose texts are a model's, a provider's or a file's (Claude Code has whole notebooks in `original_file`)."""
+SERVER: Final = "@*"
+"""In the place of what a tool gave that is not the client's: only what the client puts around it is looked into."""
+_SERVERS_OWN: Final = OPAQUE | {
+    *("content", "contents", "details", "metadata", "response"),
+    *("structured", "structuredContent", "structured_content"),
+}
+"""Fields whose objects are the server's in what its tool gave."""
+_NOTES_OF_SERVERS: Final = ("_meta", "meta")
+"""Fields that a server adds or not, by the Model Context Protocol."""
 _OF_A_SERVER: Final = re.compile(r"mcp", re.IGNORECASE)
 """Tools of a client whose texts are a server's (`read_mcp_resource` of Codex)."""
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]{0,47}")
@@ -98,6 +107,8 @@ class Walk:
         # A map from names of files or models to objects: a key of it that could be the name of a field is none.
         is_map = any(isinstance(one, dict) and not is_name(name) for name, one in value.items())
         for name, one in value.items():
+            if name in _NOTES_OF_SERVERS and SERVER in place:
+                continue
             if not is_name(name) or (is_map and isinstance(one, dict)):
                 name = "*"
             kind = _kind(one)
@@ -117,14 +128,17 @@ class Walk:
             if name not in OPAQUE and _OF_OTHERS.search(name) is None:
                 yield from self._text(text, f"{place}.{name}", self._tool_of(value, 0) or tool, deepest)
         for name, one in inner:
-            if name.removesuffix("[]") in OPAQUE:
+            if name.removesuffix("[]") in (OPAQUE if SERVER not in place else _SERVERS_OWN):
                 continue
             its = self._tool_of(one, 0) or tool
             where = f"{place}.{name}"
             if its is not None and "@" not in place and _OF_A_RESULT.search(name):
-                if not self._is_own(its):
+                if self._is_own(its):
+                    where = f"{where}@{_UNSURE.sub('_', its)}"
+                elif name.endswith("[]") or name in _SERVERS_OWN:
                     continue  # a server's or a user's: its fields are not the client's
-                where = f"{where}@{_UNSURE.sub('_', its)}"
+                else:
+                    where += SERVER
             yield from self._object(one, where + _called_in(one), its, deepest - 1)
 
     def _text(self, text: str, where: str, tool: str | None, deepest: int) -> Iterator[tuple[str, Fields]]:
