@@ -32,6 +32,26 @@ def dump(data: bytes, *, line: str, text: str) -> str:
     return "\n".join(rows) + "\n"
 
 
+def words(data: bytes, size: int) -> str:
+    """Bytes as `od -tx4` and its like print them on most machines: words, the last byte of each first."""
+    whole = data + bytes(-len(data) % size)
+    rows = [whole[start : start + 16] for start in range(0, len(whole), 16)]
+    return "".join(
+        " ".join([f"{16 * number:07o}", *(row[at : at + size][::-1].hex() for at in range(0, len(row), size))]) + "\n"
+        for number, row in enumerate(rows)
+    )
+
+
+def characters(text: str) -> str:
+    """A text as `od -c` prints it."""
+    rows = [text[start : start + 16] for start in range(0, len(text), 16)]
+    spelled = {"\n": "\\n", "\t": "\\t"}
+    lines = [
+        f"{16 * number:07o}" + "".join(spelled.get(one, one).rjust(4) for one in row) for number, row in enumerate(rows)
+    ]
+    return "\n".join([*lines, ""])
+
+
 def wrapped(text: str, width: int, end: str) -> str:
     return end.join(text[start : start + width] for start in range(0, len(text), width))
 
@@ -54,6 +74,7 @@ FORMS: dict[str, Callable[[bytes], str]] = {
     "xxd": lambda data: dump(data, line="{:08x}: ", text=" {}"),
     "hexdump -C": lambda data: dump(data, line="{:08x}  ", text="  |{}|"),
     "od": lambda data: dump(data, line="{:07o} ", text=""),
+    "base64 in narrow lines": lambda data: wrapped(b64encode(data).decode(), 7, "\n"),
 }
 bytes_around = st.binary(max_size=20)
 
@@ -68,6 +89,21 @@ def test_a_secret_is_found_in_every_form_among_other_bytes(form: str, key: str, 
     assert left <= len(FORMS[form](before)) + len(FORMS[form](after)) + 12
 
 
+@pytest.mark.parametrize("size", [2, 4])
+@given(keys, bytes_around, bytes_around)
+def test_a_secret_is_found_in_words_of_several_bytes(size: int, key: str, before: bytes, after: bytes) -> None:
+    masked = MASKER.text(words(before + key.encode() + after, size))
+    assert MASK in masked
+    # What is left has room for the other bytes, those that share a word with them, and offsets.
+    left = re.sub(r"\b[0-9a-f]{7}\b|\s", "", masked.replace(MASK, ""))
+    assert len(left) <= 2 * len(before + after) + 8 * size
+
+
+def test_a_byte_that_looks_like_the_text_beside_it_hides_no_secret() -> None:
+    key = "33fFa35a458bE1af3bBb"  # its second row begins with 33, and the text beside its first row, too
+    assert Masker([key]).text(dump(key.encode(), line="{:08x}  ", text="  |{}|")) == f"00000000  {MASK}\n"
+
+
 @given(keys)
 def test_a_secret_is_found_with_escapes(key: str) -> None:
     once = json.dumps(key)
@@ -80,6 +116,8 @@ def test_a_secret_is_found_with_escapes(key: str) -> None:
     assert MASKER.text(html) == MASK
     assert MASKER.text(f"<{spelled_out}>") == f"<{MASK}>"
     assert MASKER.text("0000000   " + "   ".join(key)) == f"0000000   {MASK}"
+    for escaped in (re.sub(r"([^\w\s])", r"\\\1", key), key.replace("'", "'\\''"), repr(key.encode())[2:-1]):
+        assert MASKER.text(f"<{escaped}>") == f"<{MASK}>"
 
 
 @given(keys, st.integers(1, 8), st.integers(0, 3))
@@ -97,6 +135,10 @@ pieces_of_text = st.one_of(
         lambda form, key, before: FORMS[form](before + key.encode()), st.sampled_from(sorted(FORMS)), keys, bytes_around
     ),
     st.builds(lambda key, end: key[:end], keys, st.integers(0, 30)),
+    st.builds(lambda before, key: characters(before + key), st.text("a \n", max_size=20), keys),
+    st.builds(
+        lambda size, before, key: words(before + key.encode(), size), st.sampled_from([2, 4]), bytes_around, keys
+    ),
     st.sampled_from(["\n", " ", "%", "\\", "\\u00", "73", "00000010: ", "s", "c2st", "&#", "=", "\\n"]),
     st.text("sk-ant 0123456789abcdef\n%\\:", max_size=12),
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import string
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -58,7 +59,7 @@ _OFFSET: Final = r"(?:\A|\n|\\n)[ \t]{0,4}[0-9a-fA-F]{6,16}[:.]?[ \t]{1,3}"
 _WRAP: Final = _gap(
     rf"[ \t]{{0,8}}{_NL}[ \t]{{0,8}}|[ \t]{{1,2}}",
     rf"[ \t]{{0,8}}(?:{_CUT_NL}|{_NL}[ \t]{{0,8}})",
-    r"[A-Za-z0-9+/_-]{16}\Z",
+    r"(?:[A-Za-z0-9+/_-]{16}|(?:\A|\n)[A-Za-z0-9+/_-]{4,15})\Z",
 )
 _BETWEEN_BYTES: Final = _gap(
     r"""[ \t]{0,2}['"]?[:;,.\-_|]?[ \t]{0,2}['"]?(?:0x|\\+x)?""",
@@ -76,7 +77,7 @@ _DUMP: Final = _gap(
     rf"{_OFFSET}(?:[0-9a-fA-F]{{2,4}}[ \t]{{0,2}}){{0,32}}\Z",
     always=True,
 )
-_BLANKS: Final = _gap(r"[ \t]{1,3}", r"[ \t]{1,3}")
+_BLANKS: Final = _gap(r"[ \t]{1,3}", r"[ \t]{0,3}")
 _TEXT_DUMP: Final = _gap(
     rf"[ \t]{{0,3}}{_NL}[ \t]{{0,4}}[0-7]{{6,16}}[ \t]{{1,3}}",
     rf"[ \t]{{0,3}}(?:{_CUT_NL}|{_NL}[ \t]{{0,4}}[0-7]{{0,16}}[ \t]{{0,3}})",
@@ -93,7 +94,7 @@ _STYLE: Final = re.compile(r"(?:\x1b\[[0-9;:]{0,20}[mK]){1,4}")
 _CUT_STYLE: Final = re.compile(r"(?:\x1b\[[0-9;:]{0,20}[mK]){0,3}\x1b(?:\[[0-9;:]{0,20})?")
 _LOOSE_STYLE: Final = rf"(?:{_STYLE.pattern})?"
 # Where a character may be written as something longer.
-_ESCAPE: Final = r"%[0-9A-Fa-f]|\\[ux0-7/]|&[#a-z]"
+_ESCAPE: Final = r"%[0-9A-Fa-f]|\\(?:[ux0-7]|[^\w\s])|&[#a-z]"
 
 
 class _Found(NamedTuple):
@@ -117,22 +118,30 @@ class _Form(NamedTuple):
         """The form at a place of a text, or what may become it; `None` when it is not there."""
         if not self.gaps:
             return self._unbroken(text, start)
-        position = start
-        dumped = False
+        # Every way to read it counts: what stands between two bytes in a dump may look like a byte, too.
+        reached = {(start, False)}
+        is_cut = False
         for number, atom in enumerate(self.atoms):
-            end = _NO if number and self.apart else _step(atom, text, position)
-            if end == _NO and number:
-                end, dumped = self._beyond_gap(atom, text, position, start, number, dumped=dumped)
-            if end == _CUT:
-                return _Found(_CUT, open=True)
-            if end == _NO:
-                return None
-            position = end
-        if _DUMP in self.gaps and (dumped or _stands_after(_DUMP, text, start)):
-            rest = _REST_OF_LINE.match(text, position)
-            position = rest.end() if rest else position
-            return _Found(position, open=position == len(text))
-        return _Found(position, open=False)
+            ends: set[tuple[int, bool]] = set()
+            for position, dumped in reached:
+                if not (number and self.apart):
+                    ends.add((_step(atom, text, position), dumped))
+                if number:
+                    ends.update(self._beyond_gaps(atom, text, position, start, number, dumped=dumped))
+            is_cut = is_cut or any(end == _CUT for end, _ in ends)
+            reached = {(end, dumped) for end, dumped in ends if end >= 0}
+            if not reached:
+                return _Found(_CUT, open=True) if is_cut else None
+        found = [self._whole(text, end, start, dumped=dumped) for end, dumped in reached]
+        return _Found(max(one.end for one in found), open=is_cut or any(one.open for one in found))
+
+    def _whole(self, text: str, end: int, start: int, *, dumped: bool) -> _Found:
+        """The form with the rest of its line, where it is one of a dump."""
+        if _DUMP not in self.gaps or not (dumped or _stands_after(_DUMP, text, start)):
+            return _Found(end, open=False)
+        rest = _REST_OF_LINE.match(text, end)
+        end = rest.end() if rest else end
+        return _Found(end, open=end == len(text))
 
     def _unbroken(self, text: str, start: int) -> _Found | None:
         """The same without gaps. One text of an atom may begin another: `%` stands for itself in `%25` as well."""
@@ -153,21 +162,18 @@ class _Form(NamedTuple):
                 return _Found(_CUT, open=True) if is_cut else None
         return _Found(max(positions), open=is_cut)
 
-    def _beyond_gap(
+    def _beyond_gaps(
         self, atom: Atom, text: str, position: int, start: int, number: int, *, dumped: bool
-    ) -> tuple[int, bool]:
+    ) -> Iterator[tuple[int, bool]]:
         """Where an atom ends that stands behind a gap, and whether the form is part of a dump."""
         for gap in self.gaps:
             if gap.after is not None and (gap.always or number < _FEW) and not _stands_after(gap, text, start):
                 continue
             found = gap.whole.match(text, position)
             if found is not None:
-                end = _step(atom, text, found.end())
-                if end != _NO:
-                    return end, dumped or gap is _DUMP
+                yield _step(atom, text, found.end()), dumped or gap is _DUMP
             if gap.cut.fullmatch(text, position):
-                return _CUT, dumped
-        return _NO, dumped
+                yield _CUT, dumped
 
 
 def _stands_after(gap: _Gap, text: str, start: int) -> bool:
@@ -194,11 +200,11 @@ def _forms(secret: str) -> Iterator[_Form]:
     for before in range(3):
         yield _Form(_base64(data, before), (_WRAP,), _LOOSE_WRAP)
     yield _Form(tuple(_cases(f"{byte:02x}") for byte in data), (_BETWEEN_BYTES, _HEX_WRAP, _DUMP), _LOOSE_BYTES)
-    for first in range(2):
-        # Words of two bytes, the second first; a byte that shares its word with another byte is left out.
-        words = zip(data[first::2], data[first + 1 :: 2], strict=False)
-        atoms = tuple(_cases(f"{high:02x}{low:02x}") for low, high in words)
-        yield _Form(atoms, (_BLANKS, _DUMP), _LOOSE_BYTES, apart=True)
+    for size, first in ((2, 0), (2, 1), (4, 0), (4, 1), (4, 2), (4, 3)):
+        # Words of several bytes, the last first; a byte that shares its word with other bytes is left out.
+        words = [data[at : at + size] for at in range(first, len(data) - size + 1, size)]
+        if size * len(words) >= min(6, len(data) // 2):
+            yield _Form(tuple(_cases(one[::-1].hex()) for one in words), (_BLANKS, _DUMP), _LOOSE_BYTES, apart=True)
     if secret.isprintable():
         yield _Form(tuple((one,) for one in secret), (_BLANKS, _TEXT_DUMP), _LOOSE_TEXT, apart=True)
 
@@ -218,10 +224,15 @@ def _escaped(char: str) -> Atom:
         found |= {f"{slashes}u{code:{how}}" for how in ("04x", "04X")}
         if code < 256:
             found |= {f"{slashes}x{code:{how}}" for how in ("02x", "02X")} | {f"{slashes}{code:03o}"}
+        found |= {"".join(f"{slashes}x{byte:{how}}" for byte in data) for how in ("02x", "02X")}
+        found.add("".join(f"{slashes}{byte:03o}" for byte in data))
+        if char in _PUNCTUATION:  # `printf %q` in a shell
+            found.add(f"{slashes}{char}")
     found |= {f"&#{code};", f"&#x{code:x};", f"&#x{code:X};"} | _NAMED.get(char, set())
     return tuple(sorted(found, key=lambda one: (len(one), one)))
 
 
+_PUNCTUATION: Final = frozenset(string.punctuation + " ")
 _NAMED: Final = {
     " ": {"+"},
     "/": {"\\/"},
@@ -230,7 +241,8 @@ _NAMED: Final = {
     ">": {"&gt;"},
     # Python's `repr` escapes a quote or not, depending on which others are there.
     '"': {"&quot;", '\\"', '\\\\\\"'},
-    "'": {"&apos;", "\\'", "\\\\\\'"},
+    # The last two are those of a shell.
+    "'": {"&apos;", "\\'", "\\\\\\'", "'\\''", "'\\\\''"},
     "\\": {"\\\\", "\\\\\\\\"},
 }
 
