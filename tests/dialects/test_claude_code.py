@@ -126,6 +126,18 @@ def test_a_file_that_was_cut_says_so(total: int | None) -> None:
     assert understood(*READ, content) == outcome
 
 
+def test_the_first_lines_of_a_long_file_end_with_a_note_that_says_so() -> None:
+    note = "[Truncated: PARTIAL view — big.py: showing lines 1-2 of 30 total (9 tokens)]"
+    assert understood(*READ, f"1\ta\n2\tb\n\n{note}") == out.FileOutcome("a.py", "a\nb", total_lines=30, truncated=True)
+
+
+@pytest.mark.parametrize("words", ["[Truncated: PARTIAL view — ", ": showing lines 1-1 of 1 total "])
+def test_a_file_that_holds_the_words_of_the_note_is_read_in_one_go(words: str) -> None:
+    """Looked for from each place on, it would take hours."""
+    text = f"[Truncated: PARTIAL view — {words * 30_000}"
+    assert understood(*READ, f"1\t{text}") == out.FileOutcome("a.py", text)
+
+
 def test_an_image_is_seen_with_its_size() -> None:
     image = out.Media("image/png", "aGk=")
     dimensions = {"originalWidth": 8, "originalHeight": 6}

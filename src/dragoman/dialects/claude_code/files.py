@@ -30,9 +30,9 @@ _CUT = re.compile(
 )
 
 
-_PARTIAL = re.compile(
-    r"\s*\[Truncated: PARTIAL view — .*?: showing lines \d+-\d+ of (\d+) total [^\n]*\]\s*\Z", re.DOTALL
-)
+_PARTIAL_BEGINS = "[Truncated: PARTIAL view — "
+_LONGEST_NOTE = 5000
+_PARTIAL = re.compile(r"(?s:.)*?: showing lines \d+-\d+ of (\d+) total [^\n]*\]\s*\Z")
 """What 2.1.325 says after the first lines of a file that is too long, in a text of its own beside the result."""
 
 
@@ -62,8 +62,9 @@ def _file_read(asked: op.ReadFile | op.ReadNotebook, native: NativeResult) -> ou
     if content is not None:
         return _recorded_file(asked, known, content, 0)
     text = plain_text(native)
-    partial = _PARTIAL.search(text)
-    text = text if partial is None else text[: partial.start()]
+    place = text.rfind(_PARTIAL_BEGINS, -_LONGEST_NOTE)  # looking for the pattern takes longer than all else here
+    partial = _PARTIAL.match(text, place) if place >= 0 else None
+    text = text if partial is None else text[:place].rstrip()
     # Up to 2.1.54 the number stood before an arrow. Of an empty file there are only reminders.
     lines = _numbered_lines(text, "\t") or _numbered_lines(text, "→") or (None if text else (1, ""))
     if lines is None:
