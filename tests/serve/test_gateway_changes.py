@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from hypothesis import example, given, strategies as st
 
-from dragoman.dialects import DIALECTS
+from dragoman.dialects import DIALECTS, Dialect
 from dragoman.dialects.translation import Translation
 from dragoman.model import Failure, NativeCall, NativeResult, operations as op
 from dragoman.model.json_text import json_text
@@ -150,20 +150,25 @@ async def test_after_the_user_stopped_it_no_other_step_of_a_call_is_made(
     assert (len(told), "Do something else." in json_text(upstream.requests[-1].body["input"])) == (2, interrupts)
 
 
+CLAUDE = DIALECTS["claude_code"].at("2.1.325", None)
+OPENCODE = DIALECTS["opencode"].at("1.18.33", None)
+
 # ── files that are read in parts ─────────────────────────────────────────────
 
 
-def replayed(text: str, read: Callable[[dict[str, Any]], NativeResult]) -> tuple[list[dict[str, Any]], Plan]:
+def replayed(
+    text: str, read: Callable[[dict[str, Any]], NativeResult], client: Dialect = CLAUDE
+) -> tuple[list[dict[str, Any]], Plan]:
     """The reads for a patch, as the client answers them, and what comes of it."""
-    claude, codex = DIALECTS["claude_code"].at("2.1.325", None), DIALECTS["codex"]
-    translation = Translation(codex, claude, losses=False)
-    changes = Changes(claude, translation, reads_first=True)
+    codex = DIALECTS["codex"]
+    translation = Translation(codex, client, losses=False)
+    changes = Changes(client, translation, reads_first=True)
     native = NativeCall("c", "apply_patch", text)
     translated = translation.call(native)
     wanted, results, asked = changes.wanted(translated, frozenset()), dict[str, NativeResult](), list[dict[str, Any]]()
     while True:
         plan = changes.plan(translated, wanted, codex.edit_rules(native), "c", results)
-        if plan.waiting is None or plan.waiting.name != "Read":
+        if plan.waiting is None or plan.waiting.name not in ("Read", "read"):
             return asked, plan
         assert isinstance(plan.waiting.arguments, dict)
         asked.append({**plan.waiting.arguments})
@@ -207,6 +212,39 @@ def test_a_file_that_is_too_long_to_be_read_at_once_is_read_in_parts(
     assert plan.waiting.arguments["old_string"] == "line 2400\n"
     _, unfit = replayed(patch(*update("big.py", "line 9999", "LINE")), read)
     assert isinstance(unfit.unfit, Failure)
+
+
+# ── files whose end is not shown ─────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+@pytest.mark.parametrize(
+    "lines, after",
+    [
+        (("-x = 1", "+x = 2", " y = 1"), "x = 2\ny = 1"),
+        ((" x = 1", "-y = 1", "+y = 2"), "x = 1\ny = 2"),
+        ((" x = 1", " y = 1", "+z = 1"), "x = 1\ny = 1\nz = 1"),
+        ((" x = 1", "-y = 1"), "x = 1"),
+        (("-x = 1", "+x = 2", "-y = 1", "+y = 2"), "x = 2\ny = 2"),
+    ],
+)
+def test_the_last_line_keeps_its_end_where_a_client_does_not_show_it(
+    lines: tuple[str, ...], after: str, end: str
+) -> None:
+    """opencode 1.18.33 shows `x = 1` for a file with and without an end of its last line."""
+    text = f"x = 1\ny = 1{end}"
+
+    def read(asked: dict[str, Any]) -> NativeResult:
+        shown = "<path>/a.py</path>\n<type>file</type>\n<content>\n1: x = 1\n2: y = 1\n\n(End of file - total 2 lines)"
+        return NativeResult("", f"{shown}\n</content>")
+
+    _, plan = replayed(patch("*** Update File: a.py", "@@", *lines), read, OPENCODE)
+    assert plan.unfit is None
+    for call in plan.translated.calls:
+        arguments: Any = call.native.arguments
+        assert places(text, arguments["oldString"]) == 1
+        text = text.replace(arguments["oldString"], arguments["newString"])
+    assert text == f"{after}{end}"
 
 
 # ── the law ──────────────────────────────────────────────────────────────────

@@ -48,7 +48,13 @@ from .base.availability import qualified
 from .base.default_words import tell
 from .base.dialect import Dialect, Loss
 from .base.known_files import KnownFiles as KnownFiles
-from .base.shell_commands import IN_SHELL as IN_SHELL, in_shell, left_out, outcome_from as outcome_from, printed_for
+from .base.shell_commands import (
+    IN_SHELL as IN_SHELL,
+    in_shell,
+    left_out,
+    outcome_from as outcome_from,
+    printed_for as printed_for,
+)
 
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 _NEWEST: Final = 64

@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 
 from dragoman.dialects import Dialect
-from dragoman.dialects.translation import Translated, Translation, outcome_from
+from dragoman.dialects.translation import Translated, Translation, outcome_from, printed_for
 from dragoman.errors import ToolError
 from dragoman.model import (
     Call,
@@ -84,11 +84,13 @@ class Changes:
         self._client, self._to_client, self._reads_first = client, to_client, reads_first
         self._shown: dict[str, str] = {}
         """The last text of each file that was read here."""
+        self._ends_shown: bool | None = None
+        """Whether what the client reads of a file tells if its last line has an end; `None` before that is asked."""
 
     def fork(self) -> Changes:
         """A copy for one conversation."""
         new = Changes(self._client, self._to_client, reads_first=self._reads_first)
-        new._shown = {**self._shown}
+        new._shown, new._ends_shown = {**self._shown}, self._ends_shown
         return new
 
     def wanted(self, translated: Translated, seen: frozenset[str]) -> Wanted:
@@ -191,7 +193,7 @@ class Changes:
             if waiting is not None:
                 return Plan(waiting, translated)
             if isinstance(outcome, str):
-                files[path] = outcome
+                files[path] = f"{outcome}\n" if outcome and not self._shows_ends() else outcome
             elif outcome is not None and (
                 _NOT_THERE.search(outcome.message) if glimpse else not _only_written(translated, path)
             ):
@@ -259,6 +261,26 @@ class Changes:
         outcome = self._client.read_result(call, results[call.id]).outcomes[0]
         return None, outcome_from(read.commands[call.id], outcome) if call.id in read.commands else outcome
 
+    def _shows_ends(self) -> bool:
+        """Whether a file whose last line has an end looks other than one without. In opencode 1.18.33 both are the same
+        line, and the note that the file ends there."""
+        if self._ends_shown is None:
+            read = self._to_client.say(Call("c", (op.ReadFile("a"),), NativeCall("c", "read", {})))
+            shown = [self._seen_again(read, FileOutcome("a", text, 1, 1)) for text in ("a", "a\n")]
+            self._ends_shown = shown[0] != shown[1]
+        return self._ends_shown
+
+    def _seen_again(self, read: Translated, outcome: FileOutcome) -> object:
+        """What is understood of a file that the client shows."""
+        if len(read.calls) != 1:
+            return None
+        (call,) = read.calls
+        done = read.commands.get(call.id)
+        told = self._client.write_result(call, (outcome if done is None else printed_for(done, outcome),))
+        (seen,) = self._client.read_result(call, told).outcomes
+        seen = seen if done is None else outcome_from(done, seen)
+        return seen.text if isinstance(seen, FileOutcome) else seen
+
     # ── in exact words ─────────────────────────────────────────────────────
 
     def _exactly(self, translated: Translated, files: dict[str, str], rules: EditRules | None, id: str) -> Translated:
@@ -274,10 +296,13 @@ class Changes:
             done = {call.id: translated.commands[call.id] for call in own if call.id in translated.commands}
             if isinstance(meant, op.EditFile) and meant.path in files:
                 before = files[meant.path]
-                after = _after(before, meant, rules)
-                files[meant.path] = after
+                after = files[meant.path] = _after(before, meant, rules)
+                if not self._shows_ends():  # the last line keeps the end that it has, or has not
+                    before, after = before.removesuffix("\n"), after.removesuffix("\n")
                 if not _finds(before, meant, after):
-                    changed = self._changing(meant, before, after, id if len(by_place) == 1 else f"{id}_{place + 1}")
+                    own_id = id if len(by_place) == 1 else f"{id}_{place + 1}"
+                    edits = tuple(exact_edits(before, after))
+                    changed = self._changing(meant, edits, files[meant.path], own_id)
                     said, done = changed.calls, changed.commands
             elif isinstance(meant, op.WriteFile):
                 files[meant.path] = meant.content
@@ -291,9 +316,8 @@ class Changes:
         new = msgspec.structs.replace(translated, calls=tuple(calls), places=tuple(places), commands=commands)
         return translated if new == translated else new
 
-    def _changing(self, meant: op.EditFile, before: str, after: str, id: str) -> Translated:
+    def _changing(self, meant: op.EditFile, edits: tuple[op.Edit, ...], after: str, id: str) -> Translated:
         """The calls that make one text of another; the file was read, so it may be written anew."""
-        edits = tuple(exact_edits(before, after))
         operation = msgspec.structs.replace(meant, edits=edits) if edits else op.WriteFile(meant.path, after)
         said = self._to_client.say(Call(id, (operation,), NativeCall(id, "edit", {})))
         if not said.calls:
