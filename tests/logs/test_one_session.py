@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from dragoman.logs import Found, Index, Places, Query, read, statistics
 from dragoman.logs.history import find_logs, without_prints
@@ -76,6 +79,20 @@ COPIES = {
 }
 
 
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda data: data,
+    ".gz": gzip.compress,
+    ".zst": zstandard.compress,
+}
+
+
+def counted(query: Query) -> tuple[list[tuple[str, int, int, int | None]], Stats]:
+    rows = [(row.session, row.calls, row.turns, row.tokens) for row in query.sessions()]
+    total = statistics(query)
+    query.close()
+    return rows, total
+
+
 @pytest.mark.parametrize("which", COPIES)
 @pytest.mark.parametrize("format", ["claude_code", "codex", "gemini_cli", "continue", "pi", "goose"])
 def test_a_damaged_copy_beside_a_log_is_not_counted(tmp_path: Path, format: str, which: str) -> None:
@@ -88,17 +105,40 @@ def test_a_damaged_copy_beside_a_log_is_not_counted(tmp_path: Path, format: str,
         if folder != alone:
             (folder / f"{Path(name).stem}.old{Path(name).suffix}").write_bytes(COPIES[which](data))
 
-    def counted(query: Query) -> tuple[list[tuple[str, int, int, int | None]], Stats]:
-        rows = [(row.session, row.calls, row.turns, row.tokens) for row in query.sessions()]
-        total = statistics(query)
-        query.close()
-        return rows, total
-
     once = counted(Query(paths=[str(alone)]))
     assert counted(Query(paths=[str(both)])) == once
     if format == "claude_code":
         index = Index(tmp_path / "index.db")
         assert counted(Query(index, places=Places(tmp_path))) == once
+
+
+@pytest.mark.parametrize("which", [name for name in COPIES if name != "cut in its first record"])
+@pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("format", ["claude_code", "codex"])
+def test_a_copy_of_another_name_is_not_counted_wherever_it_is(
+    tmp_path: Path, format: str, ending: str, which: str
+) -> None:
+    name, data = SAMPLES[format][0]
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / Path(name).name).write_bytes(data)
+    once = counted(Query(paths=[str(folder)]))
+    for number, place in enumerate((folder, tmp_path / "backup")):
+        place.mkdir(exist_ok=True)
+        (place / f"saved-{number}.jsonl{ending}").write_bytes(PACKED[ending](COPIES[which](data)))
+    assert counted(Query(paths=[str(tmp_path)])) == once
+    index = Index(tmp_path / "index.db")
+    assert counted(Query(index, paths=[str(tmp_path)])) == once
+
+
+def test_equal_logs_of_two_sessions_are_no_copies_of_each_other(tmp_path: Path) -> None:
+    """What names no session goes by the name of its file."""
+    paths = [tmp_path / "a" / "one.jsonl", tmp_path / "b" / "two.jsonl"]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_bytes(b"".join(line.replace(b'"sessionId": "s-1"', b'"x": 1') for line in CLAUDE.splitlines(True)))
+    logs = [Found(path, "claude_code") for path in paths]
+    assert without_prints(logs) == logs
 
 
 def test_a_session_that_goes_on_in_another_file_and_one_that_began_alike_are_no_copies(tmp_path: Path) -> None:

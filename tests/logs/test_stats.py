@@ -317,11 +317,12 @@ def test_copies_of_a_log_are_counted_once(tmp_path: Path) -> None:
     assert quick.total.tokens == once.total.tokens
 
 
-def test_tokens_of_an_older_copy_are_counted_once(tmp_path: Path) -> None:
+def test_tokens_of_a_log_that_was_continued_twice_are_counted_once(tmp_path: Path) -> None:
     (tmp_path / "s-1.jsonl").write_bytes(CLAUDE)
-    older = tmp_path / "older" / "s-1.jsonl"  # one beside its log is not read at all
+    older = tmp_path / "older" / "s-1.jsonl"
     older.parent.mkdir()
-    older.write_bytes(b"".join(CLAUDE.splitlines(keepends=True)[:-2]))
+    *begin, last, _ = CLAUDE.splitlines(keepends=True)
+    older.write_bytes(b"".join(begin) + last.replace(b"}", b" }", 1))  # a mere copy is not read at all
     once = statistics(Query(paths=[tmp_path / "s-1.jsonl"])).total.tokens
     for query in (Query(paths=[tmp_path]), Query(paths=[tmp_path / "s-1.jsonl", older])):
         for tokens_only in (False, True):

@@ -197,8 +197,8 @@ class Query:
             known = {row.path: row for row in self.index.files()}
             seen: set[tuple[object, ...]] = set()
             copies = copies_in(self.index, known.values())
-            walked = (name for name in self._walked() if not is_copy(known.get(name), seen))
-            self.index.look_at(path_of(name) for name in walked if name not in copies)
+            walked = (name for name in self._walked() if name not in copies)
+            self.index.look_at(path_of(name) for name in walked if not is_copy(known.get(name), seen))
             self._is_looking = True
         return self.index
 

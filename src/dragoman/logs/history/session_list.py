@@ -205,7 +205,7 @@ class SessionList:
         files = sorted(self._index.files_with(sessions), key=self._place_of)
         seen: set[tuple[object, ...]] = set()
         copies = copies_in(self._index, files)
-        self._index.look_at(one.path for one in files if not is_copy(one, seen) and one.path not in copies)
+        self._index.look_at(one.path for one in files if one.path not in copies and not is_copy(one, seen))
         whole = WholeSessions(self._index, find_repositories=False)
         ids = self._index.file_ids(one.path for one in files)
         places = {key(row): place for place, row in enumerate(whole.in_order)}

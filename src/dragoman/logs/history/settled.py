@@ -103,6 +103,8 @@ def _teller(index: Index, key: int) -> Iterator[int]:
 def _mark_copies(index: Index) -> None:
     before = {id for (id,) in index.ask("SELECT id FROM files WHERE copy")}
     now: set[int] = set()
+    for path in copies_in(index, index.files()):
+        now |= {id for (id,) in index.ask("SELECT id FROM files WHERE path = ?", path)}
     # A file without bytes is no copy, and those whose name differs are others.
     alike = f"SELECT {_ALIKE} FROM files WHERE size > 0 GROUP BY {_ALIKE} HAVING count(*) > 1"
     for facts in index.ask(alike):
@@ -110,11 +112,11 @@ def _mark_copies(index: Index) -> None:
         same = "size = ? AND tail = ? AND format = ? AND beside = ?"
         for id, path in index.ask(f"SELECT id, path FROM files WHERE {same} ORDER BY {_IN_ORDER}", *facts):
             name = path.rpartition("/")[2]
+            if id in now:
+                continue  # the log that it is a copy of counts
             if name in seen:
                 now.add(id)
             seen.add(name)
-    for path in copies_in(index, index.files()):
-        now |= {id for (id,) in index.ask("SELECT id FROM files WHERE path = ?", path)}
     index.write("UPDATE files SET copy = ? WHERE id = ?", [(id in now, id) for id in before ^ now])
     index.write("INSERT OR IGNORE INTO unsettled VALUES (?)", [(id,) for id in before ^ now])
 

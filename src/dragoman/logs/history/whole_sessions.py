@@ -293,7 +293,7 @@ def copies_in(index: Index, files: Iterable[FileRow]) -> set[str]:
     Files are compared that tell of one session, or of nothing. Beside one in which nothing can be read, nothing says of
     which session it is: all in its folder are looked at.
     """
-    rows = list(files)
+    rows = sorted(files, key=lambda one: one.path.split("/"))  # whoever asks, of equal ones the same is a copy
     shared = {path for (path,) in index.ask(f"SELECT path FROM files WHERE id IN ({_SHARED})")}
     unread = {(one.format, os.path.dirname(one.path)) for one in rows if 0 < one.events == one.unreadable}
     perhaps = {
@@ -305,7 +305,10 @@ def copies_in(index: Index, files: Iterable[FileRow]) -> set[str]:
         return set()
     from .copies import copies_among
 
-    copies = {perhaps[path].path for path in copies_among((path, one.format) for path, one in perhaps.items())}
+    copies = {
+        perhaps[path].path
+        for path in copies_among(((path, one.format) for path, one in perhaps.items()), index.sessions_in)
+    }
     return copies | _prints_in(index, [one for one in rows if one.path in shared and one.path not in copies])
 
 
