@@ -157,6 +157,10 @@ def called(id: Any, name: str, arguments: dict[str, Any], token: Any) -> dict[st
             send({"id": "roots", "method": "roots/list"})
             threading.Thread(target=answer_later, args=(id,), daemon=True).start()
             return None
+        case "asks-on":
+            send({"id": "0", "method": "sampling/createMessage", "params": SAMPLING})
+            threading.Thread(target=answer_later, args=(id,), daemon=True).start()
+            return None
         case "escapes":
             tell("notifications/progress", progressToken=token, progress=1, message=ESCAPES)
             return text(ESCAPES, isError=arguments.get("fail", False))
@@ -219,8 +223,10 @@ def main() -> None:
         message = json.loads(line)
         if "method" not in message:
             ANSWERS[str(message["id"])] = message.get("error", {}).get("message", message.get("result"))
-            if len(ANSWERS) == 3:
+            if len(ANSWERS) == 3 if MODE == "asks" else "error" in message:
                 READY.set()
+            elif MODE == "asks-on":
+                send({"id": str(len(ANSWERS)), "method": "sampling/createMessage", "params": SAMPLING})
         elif "id" in message:
             result = answer(message["id"], message["method"], message.get("params") or {})
             if result is not None:

@@ -22,7 +22,7 @@ from tests.cli.conftest import User, user
 from tests.cli.terminal import Terminal
 from tests.cli.test_run import DONE, no_keys, runs, said
 from tests.cli.test_run_terminal import at_terminal
-from tests.engine.loopback import Turn, loopback
+from tests.engine.loopback import Heard, Turn, loopback
 
 from .processes import PATIENCE, ran
 
@@ -325,8 +325,41 @@ async def test_a_server_that_answers_somebody_else_does_not_answer_the_call() ->
     assert [one.kind for one in result.outcomes if isinstance(one, Failure)] == ["timed_out"]
 
 
+def answered_in(request: Heard) -> Any:
+    """What the server reports of the answers that it got."""
+    (result,) = (part for part in request.body["messages"][-1]["content"] if part["type"] == "tool_result")
+    return json.loads(result["content"] if isinstance(result["content"], str) else result["content"][0]["text"])
+
+
+async def test_a_server_that_asks_is_answered_by_the_user_and_the_rules_alone(user: User) -> None:
+    """Without a user and a rule that allows it, a server gets no answer of the model and none of the user."""
+    allowed = '[[policy.rules]]\nverdict = "allow"\ntool = "mcp__x__call"\n'
+    user.settings(setting("asks", user.home / "journal", more=allowed))
+    answers = []
+    for words in ((), ("--yes",)):
+        async with loopback(of_tool("call"), *[DONE] * 2) as server:
+            await runs(user, server, "look", *words)
+            answers.append(answered_in(server.requests[-1]))
+    unasked, with_yes = answers
+    assert unasked["sampling"] == "the request was refused: nobody is there to be asked"
+    assert with_yes["sampling"]["content"]["text"] == "It is done."
+    for answered in answers:
+        assert "not supported" in answered["elicitation"].lower()
+        assert answered["roots"]["roots"] == [{"uri": user.here.as_uri(), "name": user.here.name}]
+
+
+async def test_a_server_that_asks_the_model_again_and_again_is_stopped(user: User) -> None:
+    """However long a server goes on asking the model, it gets so many answers in a run and no more."""
+    user.settings(setting("asks-on", user.home / "journal"))
+    async with loopback(of_tool("call"), *[DONE] * 200) as server:
+        answer = await runs(user, server, "look", "--yes")
+        answers = answered_in(server.requests[-1])
+    assert (answer.code, len(server.requests), len(answers)) == (0, 2 + 50, 51)
+    assert answers["50"] == "a server may ask the model 50 times in a run, and this one has"
+
+
 async def test_sampling_elicitation_and_roots_are_refused() -> None:
-    """A server cannot ask our model, our user, or for our folders: each such request is refused."""
+    """Where no host is given, a server cannot ask our model, our user, or for our folders."""
     async with opened(hostile("asks")) as servers:
         outcome = await call(servers, "call")
     assert isinstance(outcome, out.TextOutcome)

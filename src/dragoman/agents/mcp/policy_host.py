@@ -3,11 +3,12 @@
 Rules: a server gets no answer that the user did not give. Its request to a model is judged as a call named
 `mcp_sampling` of that server, its question to the user as `mcp_elicitation`; a question that nobody can answer is
 not offered, or cancelled. What servers ask a model does not count towards the limits of a run, so a run that has
-limits on tokens or cost answers none of it.
+limits on tokens or cost answers none of it, and any other run only so many requests of each server.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -32,6 +33,8 @@ SAMPLING: Final = "mcp_sampling"
 ELICITATION: Final = "mcp_elicitation"
 LEFT_OUT: Final = "-"
 """What is typed for a field that is to be left out."""
+MOST_SAMPLES: Final = 50
+"""Requests of one server that a model answers in a run: each costs money, and its calls wait meanwhile."""
 TRIES: Final = 3
 """How often a field is asked for whose answer does not fit."""
 _OPENED, _NOT_OPENED = "I have opened it", "I will not open it"
@@ -65,11 +68,15 @@ class _PolicyHost:
     ) -> None:
         self._run, self._sampled = run, sampled
         self._ids = count(1)
+        self._sampled_for: Counter[str] = Counter()
 
     async def sample(self, wanted: SampleRequest) -> Sample:
         run = self._open_run()
         if run.policy.max_tokens is not None or run.policy.max_cost is not None:
             raise ToolError("this run has a limit on tokens or cost, and what servers ask a model is not counted in it")
+        self._sampled_for[wanted.server] += 1
+        if self._sampled_for[wanted.server] > MOST_SAMPLES:
+            raise ToolError(f"a server may ask the model {MOST_SAMPLES} times in a run, and this one has")
         call, tool = self._call(SAMPLING, wanted.server, msgspec.to_builtins(wanted))
         await self._allowed(call, tool, run)
         said = [(conv.user if role == "user" else conv.assistant)(text) for role, text in wanted.messages]
