@@ -54,6 +54,10 @@ MESSAGES = (
     "a.py (40 lines)",
     "https://a.example:443/x: not reachable",
     "Command moved to background. Task ID: b12",
+    "Running… (ctrl-c to stop)",
+    "Still running (session 4)",
+    "exit code: 2",
+    "rc=2",
     'Traceback (most recent call last):\n  File "x.py", line 3, in <module>\nFileNotFoundError: a.py',
 )
 
@@ -68,7 +72,7 @@ ANSWERS = (
         "Deleted src/a.py",
     ),
     *("错误：没有找到", "Nichts gefunden"),
-    "[truncated]",
+    *("[truncated]", "[image]", "[Binary file]", "Read image file [image/png]", "src/missing.py: file missing"),
 )
 """Answers in few words, in any language, which say nothing else."""
 
@@ -120,6 +124,7 @@ LISTINGS = (
     "src/a.py:1:import os\nsrc/a.py:3:def add():",
     "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y",
     "```\na.py\nsrc\n```",
+    "a.py\nexit=2",
 )
 """Names beside something else, as no reader of bare names takes them apart."""
 
@@ -173,6 +178,18 @@ ENDS = (
     "Command blocked by policy",
     "Waiting for approval",
     "Permission denied: bash(ls)",
+    "error: command terminated with code 2",
+    "boom\nProcess failed with status 2",
+    "boom\nterminated by SIGTERM",
+    "boom\n[Command timed out]",
+    "Killed after 30 seconds",
+    "Still running (session 4)",
+    "Running… (ctrl-c to stop)",
+    "bash: foo: command not found",
+    "The user denied this command",
+    "The command was interrupted",
+    "Command not executed: it is outside of the sandbox",
+    "rc=2",
 )
 
 CLAIMING = (

@@ -43,6 +43,9 @@ _NO_NAME: Final = re.compile(
     r"\s*"  # nothing
     r"|\[\]|\{.*\}|\{\".*|<.*>|[\[{\]}]|\".*"  # JSON, whole or cut off or in lines, a tag
     r"|[\[(].*\s.*[\])]|\W*truncated\W*"  # a note in brackets; Next.js has [id] and (group)
+    r"|\[(?i:image|picture|photo|screenshot|binary|media|audio|video|pdf|document|attachment)\b[^\]]*\]"
+    r"|\S+ .*\[[^\]]*[/ ][^\]]*\]"  # words with a note behind them
+    r"|(?i:rc|code|status|exit\w*|return\w*) ?[=:] ?-?\d+"
     r"|\[.*[{\"'].*"  # a list in JSON
     r"|(?!.*\.\w{1,8}\Z).*\b\d+ of \d+\b.*"
     r"|(?:\.\.\.|…)(?:\s.*)?"  # the rest is left out
@@ -89,6 +92,8 @@ _USUAL: Final = re.compile(
     r"README|LICEN[CS]E|COPYING|CHANGELOG|NOTICE|AUTHORS|CONTRIBUTING|CODEOWNERS|VERSION|TODO|BUILD|WORKSPACE|\w+file"
 )
 """Files without an ending that projects have."""
+_NUMBERED_NAME: Final = re.compile(r"[^()]+ \(\d+\)")
+"""As a second folder of a name is called."""
 _FULL_WIDTH: Final = re.compile(r"[。！？，：；]")
 
 
@@ -141,7 +146,9 @@ def _is_name_alone(name: str) -> bool:
     if len(words) > 1 and (_TELLING.fullmatch(words[0]) or _SHOWN.fullmatch(name) is None):
         return False  # "Deleted src/a.py"; words in another language
     if _SHOWN.fullmatch(name):
-        return len(words) == 1 or "/" in name or "(" in name or _ENDING.search(name) is not None
+        return (
+            len(words) == 1 or "/" in name or _NUMBERED_NAME.fullmatch(name) is not None or bool(_ENDING.search(name))
+        )
     return _TELLING.fullmatch(name) is None and (_TOKEN.fullmatch(name) or _USUAL.fullmatch(name)) is not None
 
 
@@ -159,7 +166,7 @@ _SOURCE: Final = re.compile(
 _MESSAGE: Final = re.compile(
     r"\W{0,2}(?:error|warning|failed|failure|cannot|can't|could not|couldn't|unable|no such|not found|file not|access"
     r"|permission|denied|queued|unchanged|skipped|output saved|task started|this tool|binary|unsupported|viewed"
-    r"|image|the file|this file|file is|file does|file exists|file content"
+    r"|image|read image|the file|this file|file is|file does|file exists|file too|file content"
     r"|(?-i:E[A-Z]{3,})(?=:)|no changes|user|interrupted|cancell?ed|aborted|timed out|command|system-reminder"
     r"|tool_use_error)\b",
     re.IGNORECASE,
@@ -219,6 +226,7 @@ def is_numbered(lines: Sequence[str], first: int | None = None) -> bool:
 _NUMBER_AND_MARK: Final = re.compile(r"[ \t]*0*(\d{1,7})( ?[→│|\t]|: )")
 """Without the marks of lists in Markdown, which files have of their own."""
 _BAR: Final = re.compile(r"[ \t]*0*(\d{1,7}) ?[→│|]")
+_BARS: Final = ("→", "│")
 _HEADING: Final = 6
 _MOSTLY: Final = 4
 
@@ -246,6 +254,8 @@ def _are_mostly_numbered(lines: Sequence[str]) -> bool:
             if its is None or (int(its[1]), its[2]) != (number + count, found[2]):
                 break
             count += 1
+        if found[2].strip() in _BARS and count > 1 and begin == 0:
+            return True  # no file of a project begins so
         return count >= _MOSTLY and 3 * count >= 2 * len(lines)
     return False
 
@@ -281,7 +291,11 @@ def _is_no_file(outcome: out.FileOutcome, told: str) -> bool:
 
 
 _RANGE: Final = re.compile(r"\W{0,3}(?:showing |reading |read )?lines? \d+ ?(?:-|–|to|through) ?\d+", re.IGNORECASE)
-_NOTE: Final = re.compile(r"\(.*\)|\[object Object\]|\W{0,2}truncated\b.*", re.IGNORECASE)
+_NOTE: Final = re.compile(
+    r"\(.*\)|\[(?:object Object|(?:image|picture|screenshot|binary|media|audio|video|pdf|attachment)\b[^\]]*)\]"
+    r"|\W{0,2}truncated\b.*",
+    re.IGNORECASE,
+)
 
 
 def _is_around(path: str, first: str, last: str) -> bool:
@@ -309,13 +323,20 @@ def _names(path: str, line: str) -> bool:
 _NOT_WELL: Final = re.compile(
     r"(?i)\bexit(?:ed)?\b[^\n]{0,16}?\b(?:code|status)\W{1,3}(?!0\b)-?\d+"
     r"|\b(?:exit|return)(?:ed)?(?:[ _]?(?:code|status))?(?: with)?(?: code| status)?\W{1,4}-?[1-9]\d*\b"
-    r"|\bnon-?zero (?:exit )?(?:code|status)\b|\b(?:killed|terminated) by signal\b|\bmake: \*\*\* "
-    r"|\btimed out after\b|\btimeout of [^\n]{0,16}?exceeded\b|\bstill running (?:after|with|in)\b"
+    r"|\b(?:terminated|finished|ended|failed) with (?:error )?(?:code|status) -?[1-9]\d*\b"
+    r"|\A(?:rc|code)[=:] ?-?[1-9]\d*\Z"
+    r"|\bnon-?zero (?:exit )?(?:code|status)\b|\b(?:killed|terminated|stopped) by (?:signal|SIG[A-Z]+)\b"
+    r"|\bmake: \*\*\* |\btimed out after\b|\W?command timed out\W?\Z|\A\W?(?:killed|stopped) after \d+"
+    r"|\btimeout of [^\n]{0,16}?exceeded\b"
+    r"|\bstill running\b|\A\W?running(?:\.\.\.|…)|\A(?:ba|z|da)?sh: [^\n]{1,80}: command not found\Z"
     r"|\b(?:running|started|moved|continues) (?:in|to) (?:the )?background\b"
 )
 _NOT_RUN: Final = re.compile(
     r"(?i)[^\n]{0,40}\b(?:(?:cancell?ed|interrupted|rejected|denied|blocked|aborted|stopped) by\b|waiting for\b)"
     r"[^\n]{0,80}"
+    r"|(?:the )?(?:command|tool call|execution)(?: was)? (?:not (?:executed|run|allowed)|interrupted|cancell?ed"
+    r"|rejected|denied|blocked|aborted)\b[^\n]{0,80}"
+    r"|(?:the )?user (?:has )?(?:denied|rejected|cancell?ed|declined|refused)\b[^\n]{0,80}"
     r"|permission denied: \w+\([^\n]*"
 )
 """What a client may say in place of all output."""
@@ -385,6 +406,8 @@ def _are_matches(matches: Sequence[out.Match], text: str) -> bool:
             return _are_names([match.path for match in matches], text)
         if first.text.startswith(" ") and not re.search(r"[./\\]", first.path):
             return False  # "Error: no such file"
+        if len(matches) == 1 and _REMARK.fullmatch(first.text):
+            return False  # "src/a.py: no such file"
         if is_numbered([f"{match.path}:" for match in matches]):
             return False
         if _PLACED.search(first.path) or first.text.startswith("//") or _COUNTED.fullmatch(first.text):
@@ -394,6 +417,8 @@ def _are_matches(matches: Sequence[out.Match], text: str) -> bool:
     return not is_sentence(first.path) and not _NO_NAME.fullmatch(first.path)
 
 
+_REMARK: Final = re.compile(r" [A-Za-z][\w' ]*[.!]?")
+"""Beside a path: words, and no line of a program."""
 _PLACED: Final = re.compile(r"#L\d+|\(\d+(?:,\d+)?\)$|^\d\d:?$|\s\S+\s\S+$")
 """In what should be a path: the line of the match, a time, or words."""
 _COUNTED: Final = re.compile(r"\s*(?:\d+ \w+\.?)?")
