@@ -175,6 +175,25 @@ async def test_a_longer_wait_than_there_is_patience_for_is_told_and_not_begun(as
     assert (error.status, error.retryable, error.retry_after) == (429, True, float(asked))
 
 
+async def test_a_wait_until_a_moment_is_told_in_whole_seconds_and_one_that_is_over_says_nothing() -> None:
+    far = Raw(429, b"busy", {"retry-after": "Wed, 21 Oct 2199 07:28:00 GMT"})
+    error, _ = await failed("openai_chat", far, Turn("never"), retry=Retry(times=3, longest=0.01))
+    assert error.retry_after == int(error.retry_after or 0) > 0
+    assert f"it asks for a wait of {error.retry_after:.0f} s;" in error.message
+    waits: list[float] = []
+    over = Raw(429, b"{}", {"retry-after": "Wed, 21 Oct 1999 07:28:00 GMT"})
+    async with loopback(over, Turn("there")) as server:
+        asked = engine(
+            "openai_chat",
+            server.url,
+            retry=Retry(times=2, base=0.02, jitter=0.0),
+            notice=lambda error, wait: waits.append(wait),
+        )
+        await asked.ask(REQUEST)
+        await asked.close()
+    assert waits == [0.02]
+
+
 @pytest.mark.parametrize("api", ALL)
 async def test_a_broken_stream_is_asked_for_anew_and_the_observer_is_told(api: str) -> None:
     whole = played(api, Turn("A long answer.", pieces=6), stream=True)

@@ -34,7 +34,7 @@ async def advice(error: EngineError, model: str, engine: Any) -> list[str]:
             "or use a model on this machine: --model ollama:NAME, or --model local:qwen2.5-coder-1.5b.",
         ]
     if error.status == 429:
-        asked = "" if error.retry_after is None else f" {provider} asks for a wait of {error.retry_after:.15g} s."
+        asked = "" if not error.retry_after else f" {provider} asks for a wait of {error.retry_after:.15g} s."
         return [
             f"Wait a while, check the limits of your account, or name another model: --model provider:model.{asked}"
         ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import math
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -721,7 +722,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         then = parsedate_to_datetime(header)
     except ValueError:
         return None
-    return max(0.0, (then - datetime.now(UTC)).total_seconds()) if then.tzinfo else None
+    seconds = math.ceil((then - datetime.now(UTC)).total_seconds()) if then.tzinfo else 0
+    return float(seconds) if seconds > 0 else None  # a moment that has gone by says nothing: clocks differ
 
 
 def _number(text: str | None) -> float | None:
