@@ -392,3 +392,16 @@ def test_a_model_file_of_a_project_or_of_an_agent_is_not_opened(user: User) -> N
     assert f"{file}: model (line 1) is ignored: needs trust, because it is more than a name" in settings.err
     agent = user.types("run", "--agent", "guest", "hi")
     assert (agent.code, "only you can choose it, with --model local:./evil.gguf" in agent.err) == (3, True)
+
+
+def test_the_name_of_a_file_cannot_pass_for_words_of_ours(user: User) -> None:
+    name = "a\nerror: fake\x1b]0;owned\x07"
+    file = user.write(user.here / ".dragoman" / "agents" / f"{name}.md", "one\n")
+    trusted = user.types("trust")
+    written_out = name.encode("unicode_escape").decode()
+    assert trusted.out.splitlines()[1:] == [f"  .dragoman/agents/{written_out}.md"]
+    file.write_text("two\n")
+    user.write(user.here / ".dragoman" / "plugins" / "p.py", "")
+    ignored = user.types("config", "show")
+    assert f"changed since (.dragoman/agents/{written_out}.md, " in ignored.err
+    assert "\nerror: fake" not in ignored.err + ignored.out

@@ -339,7 +339,9 @@ def _told(refusal: Refusal) -> str:
 
 
 def _why_untrusted(project: Project) -> str:
-    changed = f" any more: changed since ({', '.join(project.trust.changed)})" if project.trust.changed else ""
+    # A name may hold line breaks: what follows them would pass for words of ours.
+    names = ", ".join(one if one.isprintable() else repr(one)[1:-1] for one in project.trust.changed)
+    changed = f" any more: changed since ({names})" if names else ""
     return f"this project is not trusted{changed}. Read its files, then run: dragoman trust {_quoted(project.root)}"
 
 

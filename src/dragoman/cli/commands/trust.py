@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dragoman.cli.terminal.console import Console, ExitCode, here, json_option
+from dragoman.cli.terminal.console import Console, ExitCode, foreign, here, json_option
 from dragoman.errors import ConfigError
 
 
@@ -36,7 +36,7 @@ def _list(console: Console, *, as_json: bool) -> ExitCode:
         console.json(folders)
     else:
         for folder in folders:
-            console.line(str(folder))
+            console.line(foreign(str(folder), one_line=True))
     return ExitCode.OK
 
 
@@ -57,9 +57,9 @@ def _trust(console: Console, path: Path, *, as_json: bool) -> ExitCode:
     if as_json:
         console.json({"root": before.project.root, "files": files, "settings": allowed})
         return ExitCode.OK
-    console.line(f"Trusted: {before.project.root}", "good")
+    console.line(f"Trusted: {foreign(str(before.project.root), one_line=True)}", "good")
     for file in files:
-        console.line(f"  {file}")
+        console.line(f"  {foreign(file, one_line=True)}")
     if allowed:
         console.line("Now in force:")
         for key, value in allowed.items():
