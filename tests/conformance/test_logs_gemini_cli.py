@@ -25,16 +25,10 @@ from dragoman.model import (
 )
 from tests.conformance.conftest import SHARED
 from tests.conformance.scripted_sessions import TRACES, missing_calls, sessions, untyped
+from tests.conformance.scripted_truth import compare
 
 FORMAT = "gemini_cli"
 SESSIONS = list(sessions("gemini-cli", FORMAT))
-NOT_LOGGED = {
-    ("gemini-cli", "interrupt", "main"): 1,  # the client is stopped before it writes the call
-    ("gemini-cli@0.19.4", "tour", "sub1"): 2,  # these versions keep nothing of their sub-agents
-    ("gemini-cli@0.24.0", "tour", "sub1"): 2,
-    ("gemini-cli@0.34.0", "tour", "sub1"): 2,
-}
-"""Calls that are in no log: client, session and thread → how many."""
 WITH_UNLOGGED_REQUESTS = {("gemini-cli", "meta"), ("gemini-cli@0.53.0", "tour")}
 """Sessions with requests of the client's own (a web search), whose tokens only its last words count."""
 
@@ -47,12 +41,7 @@ def same(name: str, arguments: Any, logged_name: str, logged: Any) -> bool:
 def test_every_scripted_call_is_found_and_typed(session: Any) -> None:
     events = session.events(FORMAT)
     missing = Counter(line.split()[1].rstrip(":") for line in missing_calls(session, events, same))
-    allowed = {
-        thread: n
-        for (client, name, thread), n in NOT_LOGGED.items()
-        if (client, name) == (session.client, session.name)
-    }
-    assert missing == allowed
+    assert missing == compare(session, events).unlogged
     assert [event for event in events if isinstance(event, Unreadable | UnknownRecord)] == []
     # A name nobody knows is one that this version did not know either.
     outcomes = {event.call_id: event.result.outcomes for event in events if isinstance(event, ToolReturned)}
@@ -63,15 +52,16 @@ def test_every_scripted_call_is_found_and_typed(session: Any) -> None:
 
 
 def test_no_call_is_told_twice_and_every_call_has_its_result() -> None:
-    calls = 0
+    calls = unlogged = 0
     for session in SESSIONS:
         events = session.events(FORMAT)
+        unlogged += compare(session, events).unlogged.total()
         called = [str(event.call_id) for event in events if isinstance(event, ToolCalled)]
         returned = [str(event.call_id) for event in events if isinstance(event, ToolReturned)]
         assert sorted(called) == sorted(returned), session.name
         assert len(set(called)) == len(called), session.name
         calls += len(called)
-    assert calls == sum(len(session.calls) for session in SESSIONS) - sum(NOT_LOGGED.values())
+    assert calls == sum(len(session.calls) for session in SESSIONS) - unlogged
 
 
 def test_failures_are_typed_by_what_happened() -> None:
