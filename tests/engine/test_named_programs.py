@@ -54,6 +54,24 @@ git grep -O./x word
 git difftool -x ./x HEAD
 git bisect run ./x
 git submodule foreach ./x
+curl -sSK options
+curl --config options https://example.org
+mypy --config-file other.ini src
+pylint --load-plugins=x src
+flake8 --append-config=x
+eslint --rulesdir x src
+eslint -c x.js src
+prettier --plugin=./x.js src
+jest --config x
+vitest run --config=x
+mocha -r ./x
+rspec -r./x
+rubocop --require ./x
+rake -f x
+phpunit --bootstrap x.php
+ctest -S x.cmake
+bazel --bazelrc=x build
+pre-commit run -c x.yaml
 git filter-branch --tree-filter ./x HEAD
 git config core.pager ./x
 git config alias.x '!sh'
@@ -233,6 +251,9 @@ def test_a_rule_that_says_the_words_itself_covers_them_as_often_as_it_says_them(
         ("git -c core.pager=cat -c alias.x=./x x", "git -c core.pager=cat *"): "ask",
         ("find . -exec grep x '{}' +", "find * -exec grep *"): "allow",
         ("find . -exec ./x '{}' + -exec grep x '{}' +", "find * -exec grep *"): "ask",
+        ("git bisect run ./x", "git bisect *"): "ask",
+        ("git bisect run ./x", "git bisect run *"): "allow",
+        ("git bisect good", "git bisect *"): "allow",
         ("make test && make SHELL=./x", "make *"): "ask",
         ("make test && make lint", "make *"): "allow",
         ("m'a'ke SHELL=./x", "m*"): "ask",

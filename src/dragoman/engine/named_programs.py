@@ -104,6 +104,27 @@ _OPTIONS: Final[dict[str, _Options]] = {
     "gpg": _Options("", "--photo-viewer --agent-program --dirmngr-program --options --homedir"),
     "kubectl": _Options("", "--kubeconfig"),
     "nmap": _Options("-sC|-A", "--script --datadir"),
+    "curl": _Options("-[A-Za-z0-9#:]*K", "--config"),
+    # Settings of these load code.
+    "mypy": _Options("", "--config-file --custom-typeshed-dir --python-executable"),
+    "pylint": _Options("", "--rcfile --load-plugins --init-hook"),
+    "flake8": _Options("", "--config --append-config"),
+    "coverage": _Options("", "--rcfile"),
+    "sphinx-build": _Options("-[a-zA-Z]*c"),
+    "eslint": _Options("-[cf]", "--config --rulesdir --parser --plugin --resolve-plugins-relative-to --format"),
+    "prettier": _Options("", "--config --plugin"),
+    "jest": _Options(
+        "-c", "--config --globalSetup --globalTeardown --setupFiles --preset --runner --reporters --rootDir --resolver"
+    ),
+    "mocha": _Options("-r", "--require --config --file --reporter --ui"),
+    "rspec": _Options("-[rIO]", "--require --options"),
+    "rubocop": _Options("-[rc]", "--require --config --plugin"),
+    "rake": _Options("-[frRIepE]", "--rakefile --require --libdir --execute"),
+    "phpunit": _Options("-c", "--configuration --bootstrap --extension"),
+    "ctest": _Options("-S", "--script --build-and-test --test-command"),
+    "meson": _Options("", "--native-file --cross-file"),
+    "bazel": _Options("", "--bazelrc --output_user_root --run_under"),
+    "pre-commit": _Options("-c", "--config"),
 }
 _SAME: Final = {
     **dict.fromkeys(("gmake", "bmake"), "make"),
@@ -119,6 +140,8 @@ _SAME: Final = {
     **dict.fromkeys(("gfind",), "find"),
     **dict.fromkeys(("py.test",), "pytest"),
     **dict.fromkeys(("batcat",), "bat"),
+    **dict.fromkeys(("vitest",), "jest"),
+    **dict.fromkeys(("bazelisk",), "bazel"),
     **dict.fromkeys(("mariadb",), "mysql"),
     **dict.fromkeys(("./gradlew", "gradlew"), "gradle"),
 }
@@ -281,8 +304,10 @@ def _in_git(rest: Sequence[str], leaves: Leaves) -> Iterator[str]:
             or word.startswith("ext::")
         ):
             yield word
-    if verb in _GIT_STARTS or (verb == "bisect" and given[:1] == ["run"]):
+    if verb in _GIT_STARTS:
         yield verb
+    if verb == "bisect" and given[:1] == ["run"]:
+        yield "run"
     if verb == "submodule" and "foreach" in given:
         yield "foreach"
     if verb == "config" and _sets(given):
