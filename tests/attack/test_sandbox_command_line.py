@@ -31,6 +31,7 @@ SECRETS = (
     *(".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json", ".config/dragoman/config.toml"),
     *(".local/share/dragoman/kept.sqlite", ".local/share/opencode/storage/x", ".factory/auth.json", ".bash_history"),
     *(".m2/settings.xml", ".gradle/gradle.properties", ".config/Code/User/globalStorage/state.vscdb"),
+    *(".local/share/atuin/history.db", ".mcp-auth/tokens.json", ".zen/key4.db", ".config/Slack/Cookies", ".doppler/x"),
 )
 
 

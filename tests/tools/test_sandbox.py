@@ -318,6 +318,20 @@ def test_what_the_user_opens_is_open_and_what_anybody_closes_is_closed(machine: 
     assert machine.layout().read_only == (own,)
 
 
+def test_secrets_are_hidden_where_links_and_variables_lead_and_devices_are_left_alone(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = machine.make("dotfiles/ssh")
+    (machine.home / ".ssh").symlink_to(kept)
+    (machine.home / ".bash_history").symlink_to("/dev/null")
+    history = machine.make("elsewhere", "typed")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("HISTFILE", history)
+    found = layout_of(Sandbox(), str(machine.work), "/private", [])
+    assert {kept, history} <= set(found.hidden)
+    assert "/dev/null" not in found.hidden
+
+
 def test_a_link_in_the_workspace_opens_nothing_outside(machine: Machine) -> None:
     secret = machine.make(".ssh")
     (machine.work / "link").symlink_to(machine.home)

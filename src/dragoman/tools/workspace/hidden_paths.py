@@ -21,14 +21,19 @@ IN_HOME: Final = (
     # Keys and password stores.
     *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", ".config/op"),
     *(".config/keepassxc", ".config/Bitwarden*", ".vault-token", ".Xauthority", ".ICEauthority", ".config/sops"),
-    *(".bitcoin", ".ethereum", ".electrum", ".config/solana"),
+    *(".bitcoin", ".ethereum", ".electrum", ".config/solana", ".config/1Password", ".config/rbw", ".local/share/rbw"),
+    *(".lpass", ".local/share/lpass", ".config/age", ".doppler", ".config/doppler", ".infisical", ".tsh"),
     # What was typed, keys among it.
     *(".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".local/share/fish"),
+    *(".zhistory", ".histfile", ".history", ".local/share/atuin", ".local/share/powershell", ".node_repl_history"),
+    *(".sqlite_history", ".rediscli_history", ".mariadb_history", ".irb_history", ".duckdb_history", ".lesshst"),
     # Clouds and clusters.
     *(".aws", ".config/gcloud", ".azure", ".kube", ".oci", ".config/doctl", ".config/hcloud", ".fly", ".terraform.d"),
     *(".terraformrc", ".s3cfg", ".boto", ".config/rclone", ".databrickscfg", ".config/openstack", ".netlify"),
     *(".wrangler", ".config/.wrangler", ".local/share/com.vercel.cli", ".config/heroku", ".config/configstore"),
-    *(".config/ngrok", ".ngrok2", ".pulumi", ".supabase", ".config/stripe"),
+    *(".config/ngrok", ".ngrok2", ".pulumi", ".supabase", ".config/stripe", ".aliyun", ".tccli", ".bluemix"),
+    *(".config/scw", ".config/linode-cli", ".config/exoscale", ".config/netlify", ".config/turborepo", ".railway"),
+    *(".snowflake", ".config/snowflake", ".snowsql", ".dbt/profiles.yml", ".minikube/profiles", ".config/argocd"),
     # Package registries and container engines, whose sockets lead out of any sandbox.
     *(".docker", ".config/containers", ".colima", ".lima", ".rd", ".netrc", "_netrc", ".npmrc", ".pypirc"),
     *(".cargo/credentials*", ".gem/credentials", ".m2/settings*.xml", ".config/composer/auth.json"),
@@ -37,20 +42,33 @@ IN_HOME: Final = (
     *(".config/NuGet", ".sbt/.credentials", ".ivy2/.credentials", ".bundle/config"),
     # Code hosts and databases.
     *(".git-credentials", ".config/git/credentials", ".config/gh", ".config/glab-cli", ".config/hub"),
-    *(".pgpass", ".my.cnf", ".mylogin.cnf", ".subversion/auth"),
+    *(".pgpass", ".my.cnf", ".mylogin.cnf", ".subversion/auth", ".yarnrc", ".config/tea", ".local/share/DBeaverData"),
     # Model providers and coding agents: keys, and conversations in which keys were pasted.
     *(".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".config/github-copilot", ".cline"),
     *(".continue", ".cursor", ".pi", ".local/share/opencode", ".config/opencode", ".local/share/kilo"),
     *(".config/claude", ".factory", ".kimi*", ".vibe", ".openhands", ".config/goose", ".local/share/goose"),
     *(".local/share/amp", ".config/amp", ".aider*", ".config/io.datasette.llm", ".cache/huggingface/token"),
-    *(".cache/huggingface/stored_tokens", ".huggingface", ".kaggle", ".config/anthropic"),
+    *(
+        ".cache/huggingface/stored_tokens",
+        ".huggingface",
+        ".kaggle",
+        ".config/anthropic",
+        ".mcp-auth",
+        ".ollama/id_ed25519",
+    ),
+    *(".config/Claude", "Library/Application Support/Claude", ".local/share/zed", ".local/share/crush"),
     # Editors keep keys and the conversations of their agents in these.
     *(f"{editor}/User/{kind}" for editor in _EDITORS for kind in ("globalStorage", "workspaceStorage", "History")),
     # Browsers and mail.
     *(".mozilla", ".librewolf", ".waterfox", ".thunderbird", ".config/google-chrome*", ".config/chromium"),
     *(".config/BraveSoftware", ".config/microsoft-edge*", ".config/vivaldi*", ".config/opera*", "snap/firefox"),
     *("snap/chromium", "snap/brave", "snap/thunderbird", ".var/app/org.mozilla.*", ".var/app/com.google.Chrome*"),
-    *(".var/app/org.chromium.*", ".var/app/com.brave.Browser", ".var/app/com.microsoft.Edge*"),
+    *(".var/app/org.chromium.*", ".var/app/com.brave.Browser", ".var/app/com.microsoft.Edge*", ".zen", ".floorp"),
+    *(".var/app/app.zen_browser.zen", ".var/app/io.gitlab.librewolf-community", ".var/app/com.vivaldi.Vivaldi"),
+    *(".var/app/com.opera.Opera", ".var/app/org.gnome.Epiphany", ".local/share/epiphany", ".local/share/qutebrowser"),
+    *(".config/yandex-browser", ".config/thorium", ".config/net.imput.helium", ".cache/mozilla"),
+    # Messengers.
+    *(".config/Slack", ".config/discord", ".config/Signal", ".config/Element", ".local/share/TelegramDesktop"),
     # macOS.
     *("Library/Keychains", "Library/Cookies", "Library/Safari", "Library/Application Support/Google/Chrome*"),
     *("Library/Application Support/Firefox", "Library/Application Support/Chromium"),
@@ -63,6 +81,15 @@ BY_VARIABLE: Final = (
     *("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG"),
     *("AZURE_CONFIG_DIR", "KUBECONFIG", "DOCKER_CONFIG", "NETRC", "NPM_CONFIG_USERCONFIG", "GH_CONFIG_DIR"),
     *("GNUPGHOME", "PASSWORD_STORE_DIR", "PGPASSFILE", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XAUTHORITY"),
+    *(
+        "HISTFILE",
+        "PIP_CONFIG_FILE",
+        "TF_CLI_CONFIG_FILE",
+        "OCI_CLI_CONFIG_FILE",
+        "DATABRICKS_CONFIG_FILE",
+        "BOTO_CONFIG",
+    ),
+    *("HF_TOKEN_PATH", "SOPS_AGE_KEY_FILE", "MCP_REMOTE_CONFIG_DIR"),
 )
 """Variables that say where one of them is instead. `KUBECONFIG` may name several files."""
 
@@ -95,8 +122,8 @@ def secret_paths(environ: Mapping[str, str]) -> list[str]:
         found += glob.glob(os.path.join(glob.escape(folder), name)) if "*" in name else [os.path.join(folder, name)]
     for name in BY_VARIABLE:
         found += [path for path in environ.get(name, "").split(os.pathsep) if os.path.isabs(path)]
-    there = [os.path.realpath(path) for path in found if os.path.exists(path)]  # most are not, and resolving takes long
-    return _distinct(there)
+    # Most are not there, and resolving takes long. A device is no secret: `~/.bash_history` may be a link to /dev/null.
+    return _distinct(os.path.realpath(path) for path in found if os.path.isfile(path) or os.path.isdir(path))
 
 
 def _distinct(paths: Iterable[str]) -> list[str]:
