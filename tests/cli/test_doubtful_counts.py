@@ -49,6 +49,8 @@ def log(user: User) -> str:
         ("stats", ["1?", "4,001?", "$0.01?"]),
         ("usage", ["1?", "4,001?", "$0.01?"]),
         ("sessions", ["4,001?"]),
+        ("projects", ["4,001?"]),
+        ("projects --json", ['"doubtful":1']),
         ("show", ["4,001? tokens", "$0.0120?"]),
         ("export --to markdown", ["4,001 (doubtful)"]),
         ("export --to text", ["4,001 (doubtful)"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -188,3 +189,20 @@ def test_an_expression_that_cannot_be_matched_in_bounded_time_is_refused(tmp_pat
     tools = history_toolset(Query(paths=[tmp_path]))
     with pytest.raises(ToolError, match="a backreference"):
         run(tools, "search_events", text=r"(a+)+\1$", regex=True)
+
+
+def test_a_count_that_was_logged_too_early_is_said_to_be(tmp_path: Path) -> None:
+    usage = {"input_tokens": 4000, "output_tokens": 1}
+    reply = {"id": "m1", "role": "assistant", "stop_reason": None, "model": "m", "usage": usage, "content": "Hi."}
+    about = {"sessionId": "s-1", "version": "2.1.54", "timestamp": "2026-05-01T10:00:00Z"}
+    records = [
+        {**about, "type": "user", "uuid": "u1", "message": {"role": "user", "content": "Why?"}},
+        {**about, "type": "assistant", "uuid": "a1", "parentUuid": "u1", "message": reply},
+    ]
+    (tmp_path / "s-1.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    tools = history_toolset(Query(paths=[tmp_path]))
+    (session,) = run(tools, "list_sessions")["sessions"]
+    (turn,) = run(tools, "list_turns", session="s-1")["turns"]
+    (whole,) = run(tools, "get_turns", session="s-1", turns=[0])["turns"]
+    assert [(one["tokens"], one["doubtful"]) for one in (session, turn)] == [(4001, 1)] * 2
+    assert [step["doubtful"] for step in whole["steps"]] == [["output_tokens"]]

@@ -235,6 +235,35 @@ async def test_figures_on_the_page_are_those_of_the_commands_and_of_sql(folder: 
     with_query.close()
 
 
+async def test_counts_that_were_logged_too_early_are_marked_on_every_screen(tmp_path: Path) -> None:
+    about = {"sessionId": "s-1", "version": "2.1.54", "cwd": "/p", "timestamp": "2026-05-01T10:00:00Z"}
+    message = {
+        "id": "m1",
+        "role": "assistant",
+        "stop_reason": None,  # Claude Code 2.1.54 writes a reply before it is complete, and its output is 1
+        "model": "claude-sonnet-4-5",
+        "usage": {"input_tokens": 4000, "output_tokens": 1},
+        "content": [{"type": "text", "text": "Because."}],
+    }
+    records = [
+        {**about, "type": "user", "uuid": "u1", "message": {"role": "user", "content": "Why?"}},
+        {**about, "type": "assistant", "uuid": "a1", "parentUuid": "u1", "message": message},
+    ]
+    path = tmp_path / "logs" / "s-1.jsonl"
+    path.parent.mkdir()
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    marks = {
+        "/": ["4,001? tokens", "$0.0120?"],
+        "/usage": ["4,001?", "$0.0120?", "1?"],
+        "/compare?a=s-1&b=s-1": ["4,001?", "$0.0120?"],
+        "/session/s-1": ["4,001 (doubtful)", "$0.0120 (doubtful)"],
+    }
+    async with opened(tmp_path / "logs") as reader:
+        for place, wanted in marks.items():
+            _, text = await reader.get(place)
+            assert [mark for mark in wanted if mark not in text] == [], place
+
+
 async def test_a_corpus_is_shown_as_logs_are(folder: Path, tmp_path: Path) -> None:
     to = place_of(str(tmp_path / "corpus"))
     built(planned(to, [place_of(str(folder))], labels=Labels(machine="here")))

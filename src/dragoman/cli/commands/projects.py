@@ -32,7 +32,7 @@ def command(console: Console, *, wanted: tuple[str, ...], asked: logs.Filter, as
             f"{one.sessions:,}",
             ", ".join(f"{client} {count:,}" for client, count in sorted(one.clients.items())),
             f"{one.calls:,}",
-            "" if one.tokens is None else f"{one.tokens:,}",
+            "" if one.tokens is None else f"{one.tokens:,}{'?' if one.doubtful else ''}",
             "" if one.last is None else f"{one.last:%Y-%m-%d %H:%M}",
             one.repository if one.exists else f"{one.repository} (gone)",
             f"{len(one.folders):,}",

@@ -37,6 +37,8 @@ class Project(msgspec.Struct, kw_only=True):
     """Client → how many sessions."""
     calls: int = 0
     tokens: int | None = None
+    doubtful: int = 0
+    """Exchanges whose output was logged before the reply was complete: the tokens are too few."""
     first: datetime.datetime | None = None
     last: datetime.datetime | None = None
 
@@ -66,6 +68,7 @@ def _count(project: Project, row: SessionRow) -> None:
     project.calls += row.calls
     if row.tokens is not None:
         project.tokens = (project.tokens or 0) + row.tokens
+    project.doubtful += row.doubtful
     times = [time for time in (project.first, project.last, row.started, row.ended) if time is not None]
     project.first, project.last = min(times, default=None), max(times, default=None)
 

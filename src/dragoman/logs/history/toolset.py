@@ -370,8 +370,14 @@ def _session_line(row: SessionRow) -> dict[str, Any]:
         "calls": row.calls,
         "failures": row.failures,
         "tokens": row.tokens,
+        **_doubt(row),
         "agents": row.agents,
     }
+
+
+def _doubt(row: SessionRow | TurnRow) -> dict[str, int]:
+    """How many exchanges have an output that is too low, where there are any."""
+    return {"doubtful": row.doubtful} if row.doubtful else {}
 
 
 def _turn_line(row: TurnRow) -> dict[str, Any]:
@@ -386,6 +392,7 @@ def _turn_line(row: TurnRow) -> dict[str, Any]:
         "calls": row.calls,
         "failures": row.failures,
         "tokens": row.tokens,
+        **_doubt(row),
     }
 
 
@@ -458,6 +465,8 @@ def _whole_step(step: ev.Step, cut: _Cut) -> dict[str, Any]:
         row["calls"] = [_whole_call(use, cut) for use in step.tools]
     if step.usage.total is not None:
         row["tokens"] = step.usage.total
+    if step.usage.doubtful:
+        row["doubtful"] = list(step.usage.doubtful)
     return row
 
 

@@ -15,7 +15,7 @@ from dragoman.logs.export import anchor, plain
 from .aligned import Done, aligned, operations_done
 from .frame import Parameters, Screen, address, moment, number, session_address, table
 from .library import Library, Read, Spent
-from .list_screen import cost_text, project_of, tokens_of
+from .list_screen import cost_text, project_of, tokens_text
 
 _MOST: Final = 3_000
 """Operations of each session that are compared."""
@@ -113,8 +113,8 @@ def _figures(reads: list[Read], spent: list[Spent | None]) -> Iterator[str]:
         ["turns", *(number(read.row.turns) for read in reads)],
         ["calls", *(number(read.row.calls) for read in reads)],
         ["failed", *(number(read.row.failures) for read in reads)],
-        ["tokens", *(number(tokens_of(read.row, one)) for read, one in zip(reads, spent, strict=True))],
-        ["cost", *map(cost_text, spent)],
+        ["tokens", *(tokens_text(read.row, one) for read, one in zip(reads, spent, strict=True))],
+        ["cost", *(cost_text(read.row, one) for read, one in zip(reads, spent, strict=True))],
     ]
     yield from table(("", "first", "second"), rows)
 

@@ -93,22 +93,30 @@ def project_of(row: SessionRow) -> str | None:
     return row.repository or row.project
 
 
-def cost_text(spent: Spent | None) -> str:
-    """What a session cost, with a mark where not all of it is known."""
+def tokens_text(row: SessionRow, spent: Spent | None) -> str:
+    """The tokens of a session, with a mark where some are known to be too few."""
+    tokens = tokens_of(row, spent)
+    return "" if tokens is None else f"{number(tokens)}{'?' if row.doubtful else ''}"
+
+
+def cost_text(row: SessionRow, spent: Spent | None) -> str:
+    """What a session cost, with a mark where not all of it is known, or where its tokens are in doubt."""
     if spent is None:
         return ""
     if spent.cost is None:
         return '<span title="the price of the model is not known">price not known</span>'
     more = f' title="{spent.unpriced} exchanges of unknown price are not in it"' if spent.unpriced else ""
-    return f"<span{more}>{dollars(spent.cost)}{'+' if spent.unpriced else ''}</span>"
+    doubt = "?" if row.doubtful else ""
+    return f"<span{more}>{dollars(spent.cost)}{'+' if spent.unpriced else ''}{doubt}</span>"
 
 
-def cost_words(spent: Spent) -> str:
+def cost_words(row: SessionRow, spent: Spent) -> str:
     """The same in words."""
+    doubt = " (doubtful)" if row.doubtful else ""
     unknown = (
         f"{spent.unpriced:,} exchange{'s' if spent.unpriced != 1 else ''} of unknown price" if spent.unpriced else ""
     )
-    return " and ".join(one for one in ("" if spent.cost is None else dollars(spent.cost), unknown) if one)
+    return " and ".join(one for one in ("" if spent.cost is None else f"{dollars(spent.cost)}{doubt}", unknown) if one)
 
 
 def tokens_of(row: SessionRow, spent: Spent | None) -> int | None:
@@ -187,7 +195,7 @@ def _short(paths: list[str]) -> dict[str, str]:
 def _row(row: SessionRow, spent: Spent | None) -> str:
     dot = '<span class="live" title="active now">active</span>' if is_live(row) else ""
     doubt = row.unreadable + row.unknown
-    project, tokens = project_of(row), tokens_of(row, spent)
+    project, tokens = project_of(row), tokens_text(row, spent)
     about = [
         f'<span class="client">{plain(client_name(row.client or "unknown client"))}</span>',
         f'<span title="{plain(project)}">{plain(Path(project).name or project)}</span>' if project else "",
@@ -199,8 +207,8 @@ def _row(row: SessionRow, spent: Spent | None) -> str:
         f"{row.calls:,} call{'s' if row.calls != 1 else ''}",
         f'<span class="bad">{row.failures:,} failed</span>' if row.failures else "",
         f"{row.agents:,} agent{'s' if row.agents != 1 else ''}" if row.agents else "",
-        f"{number(tokens)}{'?' if row.doubtful else ''} tokens" if tokens is not None else "",
-        cost_text(spent),
+        f"{tokens} tokens" if tokens else "",
+        cost_text(row, spent),
         f'<span class="doubt" title="records that could not be read">{doubt:,} not read</span>' if doubt else "",
     ]
     return (

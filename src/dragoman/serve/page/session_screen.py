@@ -140,7 +140,7 @@ def _facts(row: SessionRow, spent: Spent | None) -> list[tuple[str, str]]:
         "duration": duration(lasted) if lasted else None,
         "calls": f"{row.calls:,}{f', {row.failures:,} failed' if row.failures else ''}" if row.calls else None,
         "tokens": None if tokens is None else f"{tokens:,}{agents}{' (doubtful)' if row.doubtful else ''}",
-        "cost": None if spent is None else cost_words(spent),
+        "cost": None if spent is None else cost_words(row, spent),
     }
     return [(name, value) for name, value in known.items() if value]
 

@@ -83,9 +83,10 @@ def _cards(total: Group) -> Iterator[str]:
         read, fresh = tokens.cached_read_tokens, tokens.input_tokens
         whole = (read or 0) + (fresh or 0) + (tokens.cached_write_tokens or 0)
         unknown = f"{tokens.unpriced:,} exchanges of unknown price are not in it" if tokens.unpriced else "list prices"
-        cards.append(("Cost", "not known" if tokens.cost is None else dollars(tokens.cost), unknown))
+        mark = "?" if tokens.doubtful else ""
+        cards.append(("Cost", "not known" if tokens.cost is None else dollars(tokens.cost) + mark, unknown))
         doubtful = f", the output of {tokens.doubtful:,} doubtful" if tokens.doubtful else ""
-        cards.append(("Tokens", number(tokens.tokens), f"{tokens.exchanges:,} exchanges{doubtful}"))
+        cards.append(("Tokens", number(tokens.tokens) + mark, f"{tokens.exchanges:,} exchanges{doubtful}"))
         if whole and read is not None:
             cards.append(("From caches", f"{read / whole:.0%}", "of the input"))
     if calls is not None:
@@ -145,8 +146,9 @@ def _figures(group: Group, *, with_tokens: bool) -> list[str]:
         ]
     )
     if with_tokens and tokens is not None:
-        counts = (tokens.input_tokens, tokens.cached_read_tokens, tokens.cached_write_tokens, tokens.output_tokens)
-        cells += [*(number(one) for one in counts), number(tokens.tokens), plain(_money(group))]
+        mark = "?" if tokens.doubtful else ""  # the output was logged before the reply was complete
+        cells += [number(one) for one in (tokens.input_tokens, tokens.cached_read_tokens, tokens.cached_write_tokens)]
+        cells += [number(tokens.output_tokens) + mark, number(tokens.tokens) + mark, plain(_money(group))]
     return cells
 
 
@@ -166,7 +168,8 @@ def _cost(group: Group) -> float | None:
 def _money(group: Group) -> str:
     if group.tokens is None or (group.tokens.cost is None and not group.tokens.unpriced):
         return ""
-    known = "not known" if group.tokens.cost is None else dollars(group.tokens.cost)
+    doubt = "?" if group.tokens.doubtful else ""
+    known = "not known" if group.tokens.cost is None else f"{dollars(group.tokens.cost)}{doubt}"
     return (
         f"{known} + {group.tokens.unpriced:,} unpriced"
         if group.tokens.unpriced and group.tokens.cost is not None
