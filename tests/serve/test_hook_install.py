@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from dragoman.errors import ConfigError
 from dragoman.serve.hook import (
@@ -24,7 +26,7 @@ from dragoman.serve.hook import (
     tried,
 )
 from dragoman.serve.hook.installing import is_whole
-from dragoman.serve.hook.json_edit import added, plain, read_json, removed
+from dragoman.serve.hook.json_edit import added, plain, read_json, removed, without_empty
 from dragoman.serve.hook.skipped_lines import codex_digests, switched_off
 
 COMMENTED = """{
@@ -276,6 +278,7 @@ CHANGED: dict[str, str] = {
     "no end of line": '{"theme": "dark"}',
     "CRLF": '{\r\n  "theme": "dark",\r\n  "x": []\r\n}\r\n',
     "a comment behind it": '{\n  "theme": "dark" // no comma here\n}\n',
+    "a comma in that comment": '{\n  "theme": "dark" // really, really\n}\n',
     "other hooks": '{\n  "theme": "dark",\n  "hooks": {\n    "EVENT": [\n      {"x": 1}\n    ]\n  }\n}\n',
     "another event": '{"theme": "dark", "hooks": {"Other": [{"x": 1}]}, "EVENT": []}',
     "a comment between": '{"hooks": {"EVENT": [{"x": 1} // keep\n]}, "EVENT": [{}], "theme": "dark"}\n',
@@ -485,3 +488,63 @@ def test_an_entry_is_added_to_any_json_and_removed_from_it(there: dict[str, obje
     more = added(added(text, ("hooks", "A"), {"x": "MARK"}), ("hooks", "A"), 1)
     assert json.loads(more) == {**there, "hooks": {"A": [{"x": "MARK"}, 1]}}
     assert json.loads(removed(more, ("hooks", "A"), "MARK")) == {**there, "hooks": {"A": [1]}}
+
+
+def spaced(value: object, gaps: Iterator[str]) -> str:
+    """A JSON text of a value, with something that means nothing wherever that may stand, and a last comma here and
+    there."""
+    if isinstance(value, dict | list):
+        named: list[tuple[object, object]] = (
+            list(value.items()) if isinstance(value, dict) else [(None, one) for one in value]
+        )
+        members = []
+        for name, one in named:
+            begin = "" if name is None else f"{json.dumps(name)}{next(gaps)}:{next(gaps)}"
+            members.append(f"{next(gaps)}{begin}{spaced(one, gaps)}{next(gaps)}")
+        last = f",{next(gaps)}" if bool(members) and bool(next(gaps)) else next(gaps)
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        return f"{opening}{','.join(members)}{last}{closing}"
+    return json.dumps(value)
+
+
+GAPS = ("", " ", "\n\t", "// a, b\n", "/* a, ]} */", "\r\n  ", " // { /* no\n", '/* "//" **/')
+
+
+@settings(max_examples=40)
+@given(
+    st.sampled_from(WITH_SETTINGS),
+    st.dictionaries(st.sampled_from("abc"), values, max_size=2),
+    st.dictionaries(
+        st.sampled_from(("PreToolUse", "BeforeTool", "preToolUse", "Stop")), st.lists(values, max_size=2), max_size=2
+    ),
+    st.lists(st.sampled_from(GAPS), min_size=1, max_size=40),
+)
+@example("claude_code", {"a": 1, "b": 2}, {}, [" // a, b\n"])
+def test_settings_with_comments_anywhere_stay_settings_and_are_given_back(
+    client: str, there: dict[str, object], hooks: dict[str, object], gaps: list[str]
+) -> None:
+    (target,) = targets_of(client, None, outcomes=True)
+    whole = {**there, "hooks": hooks} if len(target.entries[0].keys) > 1 else {**there, **hooks}
+    before = spaced(whole, cycle(gaps))
+    assert plain(read_json(before)) == whole
+    text = before
+    for entry in target.entries:
+        text = added(text, entry.keys, entry.value)
+    found = plain(read_json(text))
+    assert {name: found[name] for name in there} == there
+    assert comments_in(text) == comments_in(before)
+    for entry in target.entries:
+        text = removed(text, entry.keys, " hook --client ")
+    for entry in target.entries:
+        for end in range(len(entry.keys), 0, -1):
+            text = without_empty(text, entry.keys[:end]) if not _held(whole, entry.keys[:end]) else text
+    assert plain(read_json(text)) == whole
+    assert comments_in(text) == comments_in(before)
+
+
+def _held(value: object, keys: tuple[str, ...]) -> bool:
+    for key in keys:
+        if not isinstance(value, dict) or key not in value:
+            return False
+        value = value[key]
+    return True

@@ -8,9 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from dragoman.errors import ConfigError
 
-_BLANK: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_IGNORED: Final = r"(?>\s+|//[^\n]*|/\*.*?\*/)*+"
+"""Atomic: a comment ends at its first end, and a comma in it is none."""
+_BLANK: Final = re.compile(_IGNORED, re.DOTALL)
 _TEXT: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_COMMA: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*,", re.DOTALL)
+_COMMA: Final = re.compile(f"{_IGNORED},", re.DOTALL)
 _OTHER: Final = re.compile(r"[-+.\w]+")
 
 
