@@ -64,7 +64,10 @@ def test_tasks_are_added_listed_shown_cancelled_and_retried(user: User) -> None:
         (["queue", "add", "--in", "soon", "x"], '"soon" is not a duration: write 90s, 10m, 2h or 1d.'),
         (["queue", "add", "--every", "0s", "x"], "it must be longer than 0 seconds."),
         (["queue", "add", "--in", "99999999999999d", "x"], "is longer than a hundred years."),
-        (["queue", "add", "--priority", "99999999999999999999", "x"], "is out of range: it must be from -1000 to 1000."),
+        (
+            ["queue", "add", "--priority", "99999999999999999999", "x"],
+            "is out of range: it must be from -1000 to 1000.",
+        ),
         (["queue", "add", "--cron", "0 25 * * *", "x"], 'the hour is 0 to 23, not "25".'),
         (["queue", "add", "--cron", "@daily", "--zone", "Mars/Base", "x"], 'there is no time zone "Mars/Base"'),
         (["queue", "add", "--cron", "@daily", "--every", "1d", "x"], "both say when to do it again"),

@@ -222,6 +222,32 @@ def gives_what_somebody_should_be_told_of_to_one_worker_until_it_is_told(opened:
     ]
 
 
+def goes_on_when_the_clock_is_put_back(opened: Opened) -> None:
+    """Everything that was written is a day ahead of the clock then; what has a time of its own keeps it."""
+    queue = opened()
+    queue.add("at once")
+    queue.add("later", after=3600.0)
+    for task in ("left", "told"):
+        queue.add(task, priority=1)
+        held(queue, "dead")
+        queue.beat("dead")
+    assert queue.end(queue.entries(("running",))[0], "waiting", telling=100.0)
+    assert queue.to_tell(100.0, 1000.0) == queue.take_over(1000.0, 3) == []
+    for column in ("added", "start_at", "changed", "tell_at"):
+        queue._database.execute(f"UPDATE dragoman_queue SET {column} = {column} + 86400")
+    queue._database.execute("UPDATE dragoman_workers SET seen = seen + 86400")
+    assert len(queue.to_tell(100.0, 1000.0)) == len(queue.take_over(1000.0, 3)) == 1
+    assert len(taken(queue)) == 2
+    assert [entry.task for entry in queue.entries(("queued",))] == ["later"]
+
+
+def keeps_what_a_program_said_whatever_it_is(opened: Opened) -> None:
+    queue = opened()
+    queue.add("one")
+    assert queue.end(held(queue), "failed", "a\0b \udcff")
+    assert [entry.message for entry in queue.entries()] == ["a\ufffdb ?"]
+
+
 FIRST_LAYOUT = (
     "CREATE TABLE dragoman_queue (id TEXT PRIMARY KEY, task TEXT NOT NULL, folder TEXT NOT NULL, "
     "state TEXT NOT NULL, priority INTEGER NOT NULL, added DOUBLE PRECISION NOT NULL, "
@@ -277,4 +303,6 @@ LAWS = [
     finds_an_entry_by_the_beginning_of_its_id,
     adds_what_a_calendar_says_for_the_next_time_it_has,
     gives_what_somebody_should_be_told_of_to_one_worker_until_it_is_told,
+    goes_on_when_the_clock_is_put_back,
+    keeps_what_a_program_said_whatever_it_is,
 ]

@@ -54,8 +54,19 @@ def has_room_again_after_a_minute(connected: Connected) -> None:
     assert database.execute("SELECT COUNT(*) FROM dragoman_requests") == [(1,)]
 
 
+def waits_no_longer_than_a_minute_when_the_clock_is_put_back(connected: Connected) -> None:
+    database = connected()
+    ledger = SharedLedger(database)
+    assert isinstance(ledger.enter("openai", 1, None, 0), str)
+    database.execute("UPDATE dragoman_requests SET at = at + 3600")
+    assert ledger.enter("openai", 1, None, 0) == pytest.approx(60, abs=5)
+    database.execute("UPDATE dragoman_requests SET at = at - 61")
+    assert isinstance(ledger.enter("openai", 1, None, 0), str)
+
+
 LAWS = [
     lets_no_more_through_than_a_minute_has_room_for,
     counts_tokens_by_an_estimate_until_they_are_known,
     has_room_again_after_a_minute,
+    waits_no_longer_than_a_minute_when_the_clock_is_put_back,
 ]

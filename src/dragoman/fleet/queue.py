@@ -2,7 +2,8 @@
 
 Rules: an entry brings a task and the name of a folder in the worker's workspace, and nothing that decides what may be
 done: model, tools, policy and sandbox are the worker's own. The id of an entry is the id of its run. An entry is given
-to one worker at a time; what a worker says of an entry that was given to another since is not heard.
+to one worker at a time; what a worker says of an entry that was given to another since is not heard. Times are those of
+the database's clock, which may be put back: a time that could not have been written since then counts as past.
 """
 
 from __future__ import annotations
@@ -228,7 +229,7 @@ class Queue:
                 rows = self._database.execute(
                     f"UPDATE dragoman_queue SET state = 'running', worker = ?, attempts = attempts + 1, "
                     f"changed = {self._now} WHERE id = (SELECT id FROM dragoman_queue WHERE state = 'queued' AND "
-                    f"start_at <= {self._now} AND id IS NOT NULL "
+                    f"(start_at <= {self._now} OR start_at <= changed) AND id IS NOT NULL "
                     f"ORDER BY priority DESC, added, id LIMIT 1 {self._database.skipping}) "
                     f"AND state = 'queued' RETURNING {_COLUMNS}",
                     worker,
@@ -277,7 +278,7 @@ class Queue:
             f"UPDATE dragoman_queue SET state = ?, message = ?, worker = NULL, changed = {self._now}, "
             f"start_at = {self._now} + ?, tell_at = {self._now} + ?{keep} "
             "WHERE id = ? AND worker = ? AND attempts = ? AND state = 'running' RETURNING id",
-            *(state, message, after, telling, entry.id, entry.worker, entry.attempts),
+            *(state, _storable(message), after, telling, entry.id, entry.worker, entry.attempts),
         )
         return bool(ended)
 
@@ -295,8 +296,9 @@ class Queue:
             f"UPDATE dragoman_queue SET tell_at = NULL WHERE tell_at <= {self._now} AND {late}", longest
         )
         return self._entries(
-            f"UPDATE dragoman_queue SET tell_at = {self._now} + ? WHERE tell_at <= {self._now} RETURNING {_COLUMNS}",
-            again,
+            f"UPDATE dragoman_queue SET tell_at = {self._now} + ? "
+            f"WHERE tell_at <= {self._now} OR tell_at > {self._now} + ? RETURNING {_COLUMNS}",
+            *(again, again),
         )
 
     def still_taken(self, entry: Entry) -> bool:
@@ -323,20 +325,25 @@ class Queue:
 
         One whose workers died too often fails: what it does may be what kills them. With `telling`, `to_tell` gives it.
         """
-        dead = f"worker NOT IN (SELECT id FROM dragoman_workers WHERE seen > {self._now} - ?)"
+        # A sign of life from the future is one from before the clock was put back.
+        alive = f"seen > {self._now} - ? AND seen < {self._now} + ?"
+        dead = f"worker NOT IN (SELECT id FROM dragoman_workers WHERE {alive})"
         with self._database.transaction():
             self._database.execute(
                 f"UPDATE dragoman_queue SET state = 'failed', worker = NULL, changed = {self._now}, "
                 f"tell_at = {self._now if telling else 'NULL'}, message = ? "
                 f"WHERE state = 'running' AND attempts >= ? AND {dead}",
-                *(f"its worker died, {most_attempts} times", most_attempts, silent),
+                *(f"its worker died, {most_attempts} times", most_attempts, silent, silent),
             )
             found = self._entries(
-                f"UPDATE dragoman_queue SET state = 'queued', worker = NULL, changed = {self._now} "
-                f"WHERE state = 'running' AND {dead} RETURNING {_COLUMNS}",
-                silent,
+                f"UPDATE dragoman_queue SET state = 'queued', worker = NULL, changed = {self._now}, "
+                f"start_at = {self._now} WHERE state = 'running' AND {dead} RETURNING {_COLUMNS}",
+                *(silent, silent),
             )
-            self._database.execute(f"DELETE FROM dragoman_workers WHERE seen < {self._now} - ?", 100 * silent)
+            self._database.execute(
+                f"DELETE FROM dragoman_workers WHERE seen < {self._now} - ? OR seen > {self._now} + ?",
+                *(100 * silent, 100 * silent),
+            )
         return found
 
     def close(self) -> None:
@@ -357,6 +364,11 @@ class Queue:
                 *(*values, id, *states),
             )
         )
+
+
+def _storable(text: str) -> str:
+    """A text that every database takes: programs can say a NUL, and names of files hold bytes of any kind."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _json(value: Any) -> str:

@@ -34,6 +34,8 @@ class SharedLedger:
                 provider,
             )
             database.execute("DELETE FROM dragoman_requests WHERE provider = ? AND at <= ?", provider, now - MINUTE)
+            # The clock was put back: how long ago these were is not known, so they count for one minute more.
+            database.execute("UPDATE dragoman_requests SET at = ? WHERE provider = ? AND at > ?", now, provider, now)
             known = database.execute(
                 "SELECT at, tokens FROM dragoman_requests WHERE provider = ? ORDER BY at", provider
             )

@@ -97,7 +97,7 @@ class Worker:
 
     def _watch(self) -> None:
         for entry in self._queue.take_over(self._silent, self._most, telling="failed" in self._tells):
-            self._say(f"{entry.id[:8]}: its worker {entry.worker or ''} is gone; it is queued again")
+            self._say(f"{entry.id[:8]}: its worker is gone; it is queued again")
         if self._tells:
             for entry in self._queue.to_tell(_TOLD_AGAIN, _TOLD_UNTIL):
                 self._tell_of(entry)
