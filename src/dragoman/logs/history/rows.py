@@ -295,5 +295,5 @@ What `dragoman query SQL` asks, in DuckDB, and `Query.table(name)` gives; `drago
 - Sub-agents have rows of their own, in all tables; `parent_session` and `parent_call` name what spawned them.
 - An exchange with a model that several sessions tell of (one that was continued under another id), or several files
   of one session, is `repeated` in all but the first: `SELECT sum(tokens) FROM usage WHERE NOT repeated` counts nothing
-  twice. A log that is a copy of another (all of it is the beginning of a log of the same session, in any folder, under any
-  name, compressed or not) has no rows."""
+  twice. A log that is a copy of another (all of it is the beginning of a log of the same session, in any folder, under
+  any name, compressed or not) has no rows."""
