@@ -35,6 +35,8 @@ class Client(msgspec.Struct, frozen=True):
     """Whether its tool for reading files gives the model a picture as one."""
     agent: str | None = None
     """Its general kind of sub-agent, where its tool must be told one."""
+    commands_together: bool = False
+    """Whether it runs the commands of one reply at the same time, so that a model that knows it counts on that."""
 
 
 def _claude(url: str, token: str, model: str) -> dict[str, str]:
@@ -154,7 +156,13 @@ def _cline(url: str, token: str, model: str) -> dict[str, str]:
 
 CLIENTS: Final[Mapping[str, Client]] = {
     "claude": Client("claude_code", "claude", _claude, reads_first=True),
-    "codex": Client("codex", "codex", lambda url, token, model: {"DRAGOMAN_GATEWAY_TOKEN": token}, _codex),
+    "codex": Client(
+        "codex",
+        "codex",
+        lambda url, token, model: {"DRAGOMAN_GATEWAY_TOKEN": token},
+        _codex,
+        commands_together=True,
+    ),
     "gemini": Client(
         "gemini_cli",
         "gemini",
@@ -183,6 +191,12 @@ CLIENTS: Final[Mapping[str, Client]] = {
     ),
 }
 """By the name of the command."""
+
+
+def runs_commands_together(dialect: str) -> bool:
+    """Whether the client of a vocabulary runs the commands of one reply at the same time."""
+    return any(client.commands_together for client in CLIENTS.values() if client.dialect == dialect)
+
 
 _VERSION: Final = re.compile(r"/v?(\d+\.\d+\.\d+)")
 

@@ -57,7 +57,7 @@ from dragoman.model import (
 )
 from dragoman.serve.malformed import quiet
 
-from .clients import Client, at, folder_of, recognised
+from .clients import Client, at, folder_of, recognised, runs_commands_together
 from .conversations import Conversations, Kept
 from .memory import Memory
 from .reading import Reading
@@ -495,6 +495,7 @@ class Gateway:
                 reads_first=client is not None and client.reads_first,
                 reads_pictures=client is not None and client.reads_pictures,
                 agent=None if client is None else client.agent,
+                commands_together=target is not None and runs_commands_together(target.name),
                 reader=dialect,
                 hosted=hosted,
                 here=_done_here(read.definitions, hosted, self._web),

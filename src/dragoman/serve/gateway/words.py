@@ -6,6 +6,8 @@ Rules:
 - A call of the model that becomes several of the client's is given to it one at a time, after the files it changes
   were read through the client's own tools and every change was tried on them. So a patch that does not fit changes
   nothing. The results are answered as the one result of the call.
+- The calls of one reply are made in its order: many clients run what they are given together at the same time. What
+  only reads is given together, and so are sub-agents; a change or a command waits for what comes before it.
 - Nothing is run here, and no file of the client is opened here. Calls of the `here` tools are run by the gateway, if
   that was asked for (`web`).
 """
@@ -81,18 +83,21 @@ class Words:
         reads_first: bool = False,
         reads_pictures: bool = True,
         agent: str | None = None,
+        commands_together: bool = False,
         reader: Dialect | None = None,
         hosted: Mapping[str, ProviderDefinition] = {},
         here: frozenset[type[op.Operation]] = frozenset(),
     ) -> None:
         """`hosted` are tools of the model's provider by the ids of those of the client's provider.
 
+        `commands_together`: the model knows that the commands of one reply run at the same time.
         `here` is what the gateway does itself of what the client's provider would have done.
         """
         self._client, self._model, self._reads_first = client, model, reads_first
         self.vocabulary = "" if client is None or model is None else repr(model)
         """The words in which the model is spoken to; empty for those of the client."""
         self._reads_pictures, self._agent = reads_pictures, agent
+        self._ordered = {op.Kind.WRITE} if commands_together else {op.Kind.WRITE, op.Kind.EXECUTE}
         self.folder = folder
         self._explained: dict[str, str | None] = {}
         self.names: dict[str, str] = {}
@@ -289,20 +294,51 @@ class Words:
 
     def next(self, groups: Sequence[Group], results: Mapping[str, NativeResult]) -> tuple[NativeCall, ...]:
         """The calls that the client is to make now; none when all are done."""
-        if _at_once(groups):
-            calls = [call for group in groups for call in group.calls]
-            waiting = [call for call in calls if call.id not in results]
-            if waiting:  # all at once; they come back together
-                return tuple(waiting) if len(waiting) == len(calls) else ()
-        for group in groups:
-            plan = None if group.translated is None else self._plan(group, group.translated, results)
-            if plan is not None and plan.stopped:
-                return ()
-            own = next((call for call in group.calls if call.id not in results), None)
-            following = own if plan is None else plan.waiting
-            if following is not None:
-                return (self._filled(following),)
+        for batch in self._batches(groups):
+            if _at_once(batch):
+                calls = [call for group in batch for call in group.calls]
+                waiting = [call for call in calls if call.id not in results]
+                if waiting:  # all at once; they come back together
+                    return tuple(waiting) if len(waiting) == len(calls) else ()
+            for group in batch:
+                plan = None if group.translated is None else self._plan(group, group.translated, results)
+                if self._is_stopped(group, plan, results):
+                    return ()
+                own = next((call for call in group.calls if call.id not in results), None)
+                following = own if plan is None else plan.waiting
+                if following is not None:
+                    return (self._filled(following),)
         return ()
+
+    def _batches(self, groups: Sequence[Group]) -> list[list[Group]]:
+        """The calls of a reply in its order, those together that the client may be given together."""
+        if self._to_client is None:
+            return [[*groups]]
+        batches: list[list[Group]] = []
+        together = False
+        """Whether the next one may come with the one before it."""
+        for group in groups:
+            alone = not _at_once([group]) or self._waits(group)
+            if alone or not together:
+                batches.append([])
+            batches[-1].append(group)
+            together = not alone
+        return batches
+
+    def _waits(self, group: Group) -> bool:
+        """Whether what comes before a call must be done before it, and what comes after it later."""
+        meant = () if group.translated is None else group.translated.source.operations
+        return any(one.kind in self._ordered for one in meant)
+
+    def _is_stopped(self, group: Group, plan: Plan | None, results: Mapping[str, NativeResult]) -> bool:
+        """Whether the user stopped it: no other call is made then."""
+        if plan is not None or self._client is None or not group.calls:
+            return plan is not None and plan.stopped
+        (call,) = group.calls
+        if call.id not in results:
+            return False
+        outcomes = self._client.read_result(self._client.read_call(call), results[call.id]).outcomes
+        return any(isinstance(one, Failure) and one.kind == "cancelled" for one in outcomes)
 
     def _plan(self, group: Group, translated: Translated, results: Mapping[str, NativeResult]) -> Plan:
         rules = None if self._model is None else self._model.edit_rules(group.native)
@@ -313,25 +349,22 @@ class Words:
         told: list[NativeResult] = []
         ends = False
         """Whether the client stopped in the middle: what comes later was never given to it."""
-        for group in groups:
-            if group.answer is not None:
-                told.append(group.answer)
-                continue
-            plan = None if group.translated is None else self._plan(group, group.translated, results)
-            if ends:
-                told.append(self._never_made(group))
-                continue
-            if not _at_once(groups):
-                ends = plan.waiting is not None or plan.stopped if plan else group.calls[0].id not in results
-            if group.translated is None:
-                result = results.get(group.calls[0].id)
+        for batch in self._batches(groups):
+            stopped = False
+            for group in batch:
+                if group.answer is not None:
+                    told.append(group.answer)
+                    continue
+                if ends:
+                    told.append(self._never_made(group))
+                    continue
+                plan = None if group.translated is None else self._plan(group, group.translated, results)
+                missing = plan.waiting is not None if plan else group.calls[0].id not in results
+                stopped = stopped or missing or self._is_stopped(group, plan, results)
+                result = results.get(group.calls[0].id) if plan is None else self._told_of(plan, results)
                 if result is not None:
                     told.append(_answering(result, group.native))
-                continue
-            assert plan is not None
-            told_of = self._told_of(plan, results)
-            if told_of is not None:
-                told.append(_answering(told_of, group.native))
+            ends = ends or stopped
         return tuple(told)
 
     def _never_made(self, group: Group) -> NativeResult:
@@ -468,7 +501,7 @@ def _relaxed(definition: Definition, nulls: tuple[str, ...]) -> Definition:
 
 
 def _at_once(groups: Sequence[Group]) -> bool:
-    """Whether the client is given all calls of a reply together: nothing of them has to wait for anything else."""
+    """Whether the client can be given these calls together: none of them has steps of its own."""
     return all(group.wanted == Wanted() and len(group.calls) <= 1 for group in groups)
 
 
