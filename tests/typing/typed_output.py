@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, assert_type
+from typing import Annotated, Any, Literal, assert_type
+
+import msgspec
 
 from dragoman import Image, Orchestrator
 from dragoman.engine import FinalOutput, PartialOutput
@@ -37,6 +39,13 @@ async def without_a_type_anything_may_come() -> None:
 async def of_a_union_mypy_knows_the_first_type_alone_so_it_is_stated() -> None:
     either: Orchestrator[int | str] = Orchestrator("openai:gpt-5.2", output=int | str)
     assert_type((await either.run("How many?")).output, int | str | None)
+
+
+def what_is_a_type_but_no_class_may_be_asked_for(orders: Orchestrator) -> None:
+    Orchestrator("openai:gpt-5.2", output=Literal["tea", "milk"])
+    Orchestrator("openai:gpt-5.2", output=Annotated[int, msgspec.Meta(ge=1)])
+    orders.run_sync("Which?", output=Literal["tea", "milk"])
+    Orchestrator("openai:gpt-5.2", output=3)  # type: ignore[arg-type]
 
 
 async def the_type_of_one_run_comes_before_that_of_the_orchestrator() -> None:

@@ -59,6 +59,8 @@ from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, AnswerT, Output, Out
 from .web_search import SEARCH, Searching, web_for, who_searches
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeForm
+
     from dragoman.config import Chosen, Configuration, Price
     from dragoman.tools import Workspace
 
@@ -136,7 +138,7 @@ class Orchestrator(Generic[OutputT]):
         window: int | None = None,
         options: Mapping[str, Any] | None = None,
         prices: Sequence[Price] | None = None,
-        output: type[OutputT] | UnionType | Mapping[str, Any] | None = None,
+        output: type[OutputT] | TypeForm[OutputT] | UnionType | Mapping[str, Any] | None = None,
         output_retries: int = 2,
         guard: bool | None = None,
         max_output_tokens: int | None = None,
@@ -254,7 +256,7 @@ class Orchestrator(Generic[OutputT]):
         self,
         prompt: Prompt = (),
         *,
-        output: type[AnswerT] | UnionType | Mapping[str, Any],
+        output: type[AnswerT] | TypeForm[AnswerT] | UnionType | Mapping[str, Any],
         **options: Unpack[RunOptions],
     ) -> Running[AnswerT]: ...
 
@@ -295,7 +297,7 @@ class Orchestrator(Generic[OutputT]):
         self,
         prompt: Prompt = (),
         *,
-        output: type[AnswerT] | UnionType | Mapping[str, Any],
+        output: type[AnswerT] | TypeForm[AnswerT] | UnionType | Mapping[str, Any],
         **options: Unpack[RunOptions],
     ) -> RunResult[AnswerT]: ...
 
@@ -373,7 +375,7 @@ class Orchestrator(Generic[OutputT]):
         self,
         prompt: Prompt = (),
         *,
-        output: type[AnswerT] | UnionType | Mapping[str, Any],
+        output: type[AnswerT] | TypeForm[AnswerT] | UnionType | Mapping[str, Any],
         **options: Unpack[RunOptions],
     ) -> RunResult[AnswerT]: ...
 
@@ -403,7 +405,7 @@ class Orchestrator(Generic[OutputT]):
         self,
         prompt: Prompt = (),
         *,
-        output: type[AnswerT] | UnionType | Mapping[str, Any],
+        output: type[AnswerT] | TypeForm[AnswerT] | UnionType | Mapping[str, Any],
         **options: Unpack[RunOptions],
     ) -> AsyncIterator[Item[AnswerT]]: ...
 
