@@ -13,6 +13,7 @@ import pydantic
 import pytest
 
 from dragoman import Orchestrator, tool
+from dragoman.apis import APIS as APIS_BY_NAME
 from dragoman.engine import FinalOutput, PartialOutput, Running, ScriptedEngine, ToolPolicy
 from dragoman.engine.history import conversation_of
 from dragoman.engine.typed_output import FINAL_TOOL, GrowingAnswer, Output
@@ -339,3 +340,11 @@ def test_what_is_no_type_is_refused_when_it_is_given() -> None:
         Orchestrator(ScriptedEngine([]), output=lambda: None)
     with pytest.raises(ConfigError, match="for a Python type use output="):
         Orchestrator(ScriptedEngine([]), response_schema=Struct)
+
+
+@pytest.mark.parametrize("api", ["openai_chat", "openai_responses"])
+def test_only_models_that_take_a_schema_are_sent_one(api: str) -> None:
+    without = ("gpt-4", "gpt-4-turbo", "gpt-3.5-turbo", "gpt-4o-2024-05-13")
+    with_it = ("gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5.2")
+    takes = {model: APIS_BY_NAME[api].features(model).response_schema for model in (*without, *with_it)}
+    assert takes == {**dict.fromkeys(without, False), **dict.fromkeys(with_it, True)}

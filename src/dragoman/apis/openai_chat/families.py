@@ -62,6 +62,22 @@ _SILENT: Mapping[str, Any] = {"thinking": False, "thinking_form": None}
 FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("gpt-*", {**_OPENAI, **_SILENT}),
     ("chatgpt-*", {**_OPENAI, **_SILENT}),
+    # The API's message: "'response_format' of type 'json_schema' is not supported with this model"; it came with
+    # gpt-4o-2024-08-06 (guide on structured outputs), and chatgpt-4o-latest and models of sound lack it.
+    *(
+        (name, {"response_schema": False})
+        for name in (
+            "gpt-3*",
+            "gpt-4",
+            "gpt-4-*",
+            "gpt-4o-2024-05-13",
+            "gpt-4o*-audio-*",
+            "gpt-audio*",
+            "chatgpt-4o*",
+            "o1-mini*",
+            "o1-preview*",
+        )
+    ),
     # The API's message: temperature "does not support 0.3 with this model. Only the default (1) value is supported."
     ("o[1-9]*", {**_OPENAI, "effort_off": None, "output_key": "max_completion_tokens", "sampling": False}),
     ("o1-mini*", {"developer": False}),  # "'messages[0].role' does not support 'developer' with this model"

@@ -48,6 +48,12 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("*gpt-3.5*", _OLD),
     ("*gpt-4*", _OLD),
     ("chatgpt-4o*", _OLD),
+    # The API's message: "'response_format' of type 'json_schema' is not supported with this model"; it came with
+    # gpt-4o-2024-08-06 (guide on structured outputs).
+    *(
+        (name, {"response_schema": False})
+        for name in ("*gpt-3*", "*gpt-4", "*gpt-4-*", "*gpt-4o-2024-05-13", "chatgpt-4o*", "o1-mini*", "o1-preview*")
+    ),
     # recorded: o4-mini refuses "minimal" and names low, medium and high
     ("o[134]*", _O_SERIES),
     ("*/o[134]*", _O_SERIES),
