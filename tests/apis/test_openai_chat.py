@@ -867,6 +867,7 @@ def test_media_are_written_as_the_block_that_carries_them() -> None:
         Media("image/jpeg", url="https://i"),
         Media("audio/mpeg", data="QQ"),
         Media("application/pdf", data="QQ", name="a.pdf"),
+        Media("application/pdf", data="QQ"),
         Media("application/pdf", file_id="file-1"),
         Media("video/mp4", url="https://v"),
     )
@@ -875,6 +876,7 @@ def test_media_are_written_as_the_block_that_carries_them() -> None:
         {"type": "image_url", "image_url": {"url": "https://i"}},
         {"type": "input_audio", "input_audio": {"data": "QQ", "format": "mp3"}},
         {"type": "file", "file": {"file_data": "data:application/pdf;base64,QQ", "filename": "a.pdf"}},
+        {"type": "file", "file": {"file_data": "data:application/pdf;base64,QQ", "filename": "file.pdf"}},
         {"type": "file", "file": {"file_id": "file-1"}},
         {"type": "video_url", "video_url": {"url": "https://v"}},
     ]
@@ -884,6 +886,22 @@ def test_media_are_written_as_the_block_that_carries_them() -> None:
         {"type": "text", "text": "[text/csv (/a.csv): not shown]"},
     ]
     assert [remark.message for remark in written.report] == ["text/csv cannot be sent: a text says so"]
+
+
+def test_a_text_that_is_attached_is_sent_as_text_and_what_came_as_a_file_goes_back_as_one() -> None:
+    files = (Media("text/csv", data="YSxiw6k=", name="a.csv"), Media("text/plain", data="QQ=="))
+    written = API.encode(Request("m", (user("See", *files),)))
+    assert written.body["messages"][0]["content"] == [
+        {"type": "text", "text": "See"},
+        {"type": "text", "text": "Contents of a.csv:\n\na,bé"},
+        {"type": "text", "text": "Contents of the attached text:\n\nA"},
+    ]
+    assert [remark.message for remark in written.report] == ["text/csv is sent as text", "text/plain is sent as text"]
+    with pytest.raises(DefinitionError, match="no way to send"):
+        API.encode(Request("m", (user("See", Media("text/plain", data="/w==")),)))
+    file = {"type": "file", "file": {"file_data": "data:text/plain;base64,QQ=="}}
+    kept = API.read_request({"messages": [{"role": "user", "content": [file]}]}, model="m")
+    assert API.encode(kept).body["messages"][0]["content"] == [file]
 
 
 def test_functions_are_strict_where_nothing_is_lost_and_the_model_has_it() -> None:

@@ -87,6 +87,14 @@ def picture_type(media_type: str, taken: frozenset[str]) -> str | None:
     return media_type if media_type in taken else None
 
 
+def file_name(media: Media) -> str:
+    """The name of a file, made up for one that has none: what it is must be in its ending, by which OpenAI tells files
+    apart, and a file without a name is refused ("Missing required parameter: …file.file_id", openai-agents#1513)."""
+    from mimetypes import guess_extension
+
+    return media.name or f"file{guess_extension(media.media_type) or ''}"
+
+
 def not_shown(media: Media) -> str:
     """What the model reads where media could not be sent."""
     known = media.name or media.path or (media.url if media.url and not media.url.startswith("data:") else None)

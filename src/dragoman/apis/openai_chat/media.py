@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dragoman.apis.base.encoded import USUAL_PICTURES, picture_type
+from dragoman.apis.base.encoded import USUAL_PICTURES, file_name, picture_type
 from dragoman.model.conversation import MediaPart
 from dragoman.model.json_values import as_name
 from dragoman.model.outcomes import Media
@@ -91,8 +91,10 @@ def write_media(part: MediaPart) -> dict[str, Any] | None:
     """A part as a content block; `None` where Chat Completions has none for it."""
     media, said = part.media, of_this_api(part.metadata)
     kind = said.get("type") or _kind(media)
+    if kind == "file" and not said and media.media_type.startswith("text/") and media.data is not None:
+        return _written_text(media)
     if kind == "file":
-        inner: Any = _written_file(media)
+        inner: Any = _written_file(media, named=not said)
     elif kind == "input_audio":
         inner = _written_sound(media, bare="bare" in said)
     elif kind == "image_url" and media.data is not None and picture_type(media.media_type, USUAL_PICTURES) is None:
@@ -123,7 +125,18 @@ def _address(media: Media) -> str | None:
     return f"data:{media_type};base64,{media.data}" if media.data is not None else media.url
 
 
-def _written_file(media: Media) -> dict[str, Any] | None:
+def _written_text(media: Media) -> dict[str, Any] | None:
+    """A text as text: "Chat Completions accepts only PDF files" as files (OpenAI's guide on file inputs)."""
+    import base64
+
+    try:
+        text = base64.b64decode(media.data or "", validate=True).decode("utf-8-sig")
+    except ValueError:
+        return None
+    return {"type": "text", "text": f"Contents of {media.name or 'the attached text'}:\n\n{text}"}
+
+
+def _written_file(media: Media, *, named: bool) -> dict[str, Any] | None:
     inner: dict[str, Any] = {}
     if media.file_id is not None:
         inner["file_id"] = media.file_id
@@ -131,8 +144,8 @@ def _written_file(media: Media) -> dict[str, Any] | None:
         inner["file_data"] = media.data if media.media_type == "application/*" else _address(media)
     elif media.url is not None:
         inner["file_data"] = media.url
-    if media.name is not None:
-        inner["filename"] = media.name
+    if media.name is not None or (named and media.data is not None and media.file_id is None):
+        inner["filename"] = file_name(media)
     return inner if "file_id" in inner or "file_data" in inner else None
 
 

@@ -134,6 +134,8 @@ class _Writer:
                     return None
                 self._note(turn, f"{part.media.media_type} cannot be sent: a text says so")
                 block = {"type": "text", "text": not_shown(part.media)}
+            elif block["type"] == "text":
+                self._note(turn, f"{part.media.media_type} is sent as text")
             return block
         if isinstance(part, RefusalPart):
             kept = of_this_api(part.metadata)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.apis.base.encoded import USUAL_PICTURES, not_shown, picture_type
+from dragoman.apis.base.encoded import USUAL_PICTURES, file_name, not_shown, picture_type
 from dragoman.model.conversation import AnyPart, Citation, MediaPart, RefusalPart, Span, TextPart
 from dragoman.model.json_values import as_list, as_name, as_object, as_text
 from dragoman.model.outcomes import Media
@@ -185,14 +185,7 @@ def write_media(media: Media) -> dict[str, Any] | None:
         return {"type": "input_file", "file_id": media.file_id}
     if media.data is None:
         return {"type": "input_file", "file_url": where}
-    return {"type": "input_file", "filename": media.name or _named(media.media_type), "file_data": where}
-
-
-def _named(media_type: str) -> str:
-    """A name for a file that has none: what it is must be in the ending, by which OpenAI tells files apart."""
-    from mimetypes import guess_extension
-
-    return f"file{guess_extension(media_type) or ''}"
+    return {"type": "input_file", "filename": file_name(media), "file_data": where}
 
 
 def read_output(output: Any) -> str | tuple[str | Media, ...] | None:
