@@ -23,7 +23,7 @@ def reader(user: User) -> User:
 def test_logs_as_they_are_known_are_no_drift_and_additions_of_a_version_are_one_line(reader: User) -> None:
     answer = reader.types("schema", "check")
     assert (answer.code, answer.out.count("\n")) == (0, 1)
-    assert answer.out.startswith("additions: claude_code 1.0.1: 3 new fields, nothing that is read has changed: ")
+    assert answer.out.startswith("additions: claude_code 1.0.1: 3 new fields, in no known version: ")
     assert "1 files, 2 calls (0 refused by the client, not counted); 0 differences" in answer.err
 
 

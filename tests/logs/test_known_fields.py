@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.logs.history.known_fields import Counted, Form, Readings, differences
+from dragoman.logs.history.known_fields import Counted, Form, Readings, differences, version_number
 from dragoman.logs.history.record_fields import Walk
 from dragoman.model import Source
 
@@ -102,6 +102,24 @@ def test_a_field_that_one_version_always_has_is_missed_there_and_in_no_other() -
     assert told(form, *[without] * 4, version="1.0") == []
     assert told(form, *[without] * 4, version="2.0") == [("missing_field", "reply", "speed")]
     assert told(form, *[without] * 4, version="unknown") == []
+
+
+def test_a_rare_field_that_a_version_nobody_captured_renames_is_missed_there() -> None:
+    plain = [{"type": "end", "at": n} for n in range(20)]
+    coded = [{"type": "end", "at": n, "exit": n} for n in range(3)]
+    form = learnt(*((one, "captured", every) for one in ("1.0", "1.2") for every in (plain, [*plain, *coded])))
+    for name in ("exitCode", "exit_code", "EXIT", "exits"):
+        record = {"type": "end", "at": 1, name: 3}
+        assert told(form, record, version="1.1") == [("missing_field", "end", "exit"), ("new_field", "end", name)]
+    for addition in ({"signal": 3}, {"exitCode": "3"}, {"exit": 1, "exitCode": 3}, {"codeOfExit": 3}):
+        told_of = {kind for kind, _, _ in told(form, {"type": "end", "at": 1, **addition}, version="1.1")}
+        assert told_of == {"new_field"}
+
+
+def test_what_was_made_before_a_release_is_before_it() -> None:
+    every = ["1.10.0", "1.1", "1.0.1", "1.0.0", "1.0.0-alpha.11", "1.0.0-alpha.2", "0.9"]
+    assert sorted(every, key=version_number, reverse=True) == every
+    assert version_number("no number") == []
 
 
 def test_two_kinds_of_documents_that_say_no_kind_do_not_excuse_each_other() -> None:

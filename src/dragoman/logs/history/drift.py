@@ -83,7 +83,7 @@ class Drift(msgspec.Struct):
 
 
 class Additions(msgspec.Struct):
-    """Fields of a version nobody captured that no known version has; they change nothing that is read."""
+    """Fields of a version nobody captured that no known version has, and that take no other field's place."""
 
     client: str
     version: str
@@ -93,7 +93,8 @@ class Additions(msgspec.Struct):
     def what(self) -> str:
         """In a line."""
         shown = ", ".join(self.fields[:6]) + (" …" if len(self.fields) > 6 else "")
-        return f"{self.client} {self.version}: {len(self.fields)} new fields, nothing that is read has changed: {shown}"
+        count = "1 new field" if len(self.fields) == 1 else f"{len(self.fields)} new fields"
+        return f"{self.client} {self.version}: {count}, in no known version: {shown}"
 
 
 class Report:
