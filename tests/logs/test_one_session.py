@@ -158,6 +158,16 @@ def test_what_cannot_be_read_belongs_to_the_session_before_it(tmp_path: Path) ->
     assert {event.session for event in events} == {"s-1"}
 
 
+@pytest.mark.parametrize("after", range(len(CLAUDE.splitlines()) + 1))
+def test_notes_that_name_no_session_belong_to_the_one_around_them(tmp_path: Path, after: int) -> None:
+    note = {"type": "file-history-snapshot", "messageId": "m", "snapshot": {}, "isSnapshotUpdate": True}
+    lines = CLAUDE.splitlines(keepends=True)
+    lines.insert(after, json.dumps(note).encode() + b"\n")
+    path = tmp_path / "renamed.jsonl"
+    path.write_bytes(b"".join(lines))
+    assert {event.session for event in read(path, "claude_code")} == {"s-1"}
+
+
 def test_records_before_the_one_that_names_the_session_belong_to_it(tmp_path: Path) -> None:
     first = {"type": "file-history-snapshot", "messageId": "m", "snapshot": {}, "isSnapshotUpdate": False}
     path = tmp_path / "renamed.jsonl"

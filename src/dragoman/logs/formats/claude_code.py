@@ -358,7 +358,8 @@ class _Reader(LinesReader):
 
     def _begin(self, value: Record, events: list[ev.AnyEvent]) -> None:
         """The beginning of a session, told by the first record that belongs to it."""
-        value.session = session = value.session or self._printed.session
+        # Notes on files name a message and no session (2.0.55 to 2.1.325): they are of the one that is being told.
+        value.session = session = value.session or self._printed.session or self._told
         if session in self._begun:
             self._told = session
         elif session is not None and value.type in _TOLD:
