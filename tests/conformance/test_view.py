@@ -118,7 +118,7 @@ async def test_every_screen_of_real_sessions_fits_and_has_no_serious_problem_of_
 
 
 async def test_on_paper_a_screen_is_what_it_shows_and_nothing_to_press() -> None:
-    pressed = "header.bar, .actions, .tabs, aside, .pages, button, .fields"
+    pressed = "header.bar, .actions, .tabs, aside, .pages a, button, .fields"
     async with opened(*REAL, viewport={"width": 700, "height": 990}) as one:  # about the width of A4
         await one.tab.emulate_media(media="print")
         for path in await paths_of(one):
@@ -127,6 +127,14 @@ async def test_on_paper_a_screen_is_what_it_shows_and_nothing_to_press() -> None
             assert await one.tab.evaluate(shown) == 0, path
             assert await one.tab.evaluate("document.documentElement.scrollWidth") <= 700, path
             assert await one.tab.evaluate("document.querySelector('main').innerText.length") > 20, path
+        for path in ("/sql?sql=SELECT+*+FROM+calls+LIMIT+5", "/usage?by=project"):  # nothing is cut off, no amount torn
+            await one.go(path)
+            assert await one.tab.evaluate("document.documentElement.scrollWidth") <= 700, path
+            cells = "[...document.querySelectorAll('td')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
+            assert await one.tab.evaluate(cells) == 0, path
+        assert (await one.tab.evaluate("document.body.innerText")).count("$") > 3
+        await one.go("/?client=codex")
+        assert "client: Codex" in await one.tab.inner_text("main")
         # Paper is white, also of who works on a dark screen.
         await one.tab.emulate_media(media="print", color_scheme="dark")
         ink = "getComputedStyle(document.querySelector('h1')).color"
@@ -247,6 +255,55 @@ async def test_the_list_narrows_as_one_types_and_the_address_says_so(tmp_path: P
         assert await one.tab.locator("#list > li").count() == 1
         await one.tab.reload()
         assert await one.tab.locator("#list > li").count() == 1
+        one.check()
+
+
+async def test_what_is_around_the_list_follows_what_one_types(tmp_path: Path) -> None:
+    for number in range(60):
+        (tmp_path / f"s-{number}.jsonl").write_bytes(CLAUDE.replace(b"s-1", f"s-{number}".encode()))
+    (tmp_path / "rollout-c-1.jsonl").write_bytes(CODEX)
+    async with opened(tmp_path) as one:
+        await one.go("/")
+        assert await one.tab.locator(".pages").inner_text() == "Page 1 of 2\nOlder"
+        await one.tab.locator("#filter").fill("no session of this name")
+        await one.tab.get_by_text("No session fits these filters").wait_for()
+        assert await one.tab.locator(".pages").count() == 0
+        await one.tab.locator("#filter").fill("s-")
+        await one.tab.get_by_text("Page 1 of 2").wait_for()
+        assert await one.tab.locator(".pages a").get_attribute("href") == "/?q=s-&page=2"
+        assert await one.tab.locator(".chosen").inner_text() == "text: s- ×"
+        await one.go("/search")
+        await one.tab.locator("#filter").fill("the")
+        await one.tab.get_by_text(" found").first.wait_for()
+        one.check()
+
+
+async def test_a_session_of_several_parts_grows_and_is_followed(tmp_path: Path) -> None:
+    log = tmp_path / "s-1.jsonl"
+    head = {"sessionId": "s-1", "type": "user", "timestamp": "2027-01-01T00:00:00Z", "cwd": "/p"}
+
+    def say(number: int) -> str:
+        said = {"role": "user", "content": f"thing {number} of many"}
+        return json.dumps({**head, "uuid": f"u-{number}", "message": said}) + "\n"
+
+    log.write_text("".join(say(number) for number in range(449)))
+    async with opened(tmp_path) as one:
+        await one.go("/session/s-1?from=300")
+        assert await one.tab.locator(".pages").first.inner_text() == "Earlier\n301–449 of 449"
+        while not one.page._listeners:
+            await one.tab.wait_for_timeout(20)
+        for number in range(449, 452):
+            with log.open("a") as file:
+                file.write(say(number))
+            if number == 450:  # the first of a new part
+                await one.tab.keyboard.press("f")
+            shown = one.tab.locator("#said").get_by_text(f"thing {number} of many")
+            if number < 450:
+                await shown.wait_for(timeout=15_000)
+        await shown.wait_for(timeout=15_000)
+        assert await one.tab.locator("#said > .pages").count() == 2
+        assert await one.tab.locator("#said > :last-child").get_attribute("class") == "pages"
+        await one.tab.wait_for_function("scrollY > 1000")
         one.check()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -15,6 +15,8 @@ Parameters = Mapping[str, str]
 """What an address says after its question mark."""
 
 SCREENS: Final = {"/": "Sessions", "/search": "Search", "/usage": "Usage", "/compare": "Compare", "/sql": "SQL"}
+_FIT_PAPER: Final = 7
+"""Columns of any text that a sheet of paper has room for."""
 _KEYS: Final = (
     ("j / k", "next / previous entry"),
     ("J / K", "next / previous turn"),
@@ -132,14 +134,24 @@ def hidden(parameters: Parameters, *without: str) -> str:
 
 
 def table(
-    head: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: frozenset[int] = frozenset(), name: str = ""
+    head: Sequence[str], rows: Iterable[Iterable[str]], *, numbers: frozenset[int] = frozenset(), name: str = ""
 ) -> Iterator[str]:
-    """A table; its cells are HTML. Columns of `numbers` are aligned to the right; `name` is what its style knows it by."""
+    """A table; its cells are HTML. Columns of `numbers` are aligned to the right; `name` is what its style knows it by.
+
+    A table with too many columns for a sheet of paper is printed with each row as a list, so its cells name their column.
+    """
+    is_broad = len(head) > _FIT_PAPER and name == "rows"
+    if is_broad:
+        name = f"{name} broad"
     yield f'<div class="wide" tabindex="0"><table{f" class={chr(34)}{name}{chr(34)}" if name else ""}><thead><tr>'
     yield "".join(f"<th{_side(place, numbers)}>{plain(name)}</th>" for place, name in enumerate(head))
     yield "</tr></thead><tbody>"
     for row in rows:
-        yield f"<tr>{''.join(f'<td{_side(place, numbers)}>{cell}</td>' for place, cell in enumerate(row))}</tr>"
+        cells = (
+            f"<td{_side(place, numbers)}{f' data-column={chr(34)}{plain(head[place])}{chr(34)}' if is_broad else ''}>{cell}</td>"
+            for place, cell in enumerate(row)
+        )
+        yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
 
 

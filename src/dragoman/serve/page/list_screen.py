@@ -58,12 +58,14 @@ def sessions_screen(library: Library, parameters: Parameters) -> Screen:
         "</aside>",
         '<section class="list">',
         *_head(parameters, listing.total),
+        '<div id="found">',
+        *_chosen(parameters),
         '<ul class="sessions" id="list">',
         *(_row(row, spent.get(row.session)) for row in shown),
         "</ul>",
         *([] if shown else [_nothing(parameters)]),
         *pages("/", parameters, page, last),
-        "</section></div>",
+        "</div></section></div>",
     ]
     data = {
         "sessions": [session_facts(row, spent.get(row.session)) for row in shown],
@@ -134,7 +136,6 @@ def _whole(text: str) -> int:
 
 
 def _head(parameters: Parameters, count: int) -> Iterator[str]:
-    chosen = [(name, parameters[name]) for name in (*FILTERS, "q") if parameters.get(name)]
     yield f'<div class="list-head"><h1>{count:,} session{"s" if count != 1 else ""}</h1>'
     yield f'<form class="narrow" action="/">{hidden(parameters, "q", "page")}'
     value = plain(parameters.get("q", ""))
@@ -142,8 +143,13 @@ def _head(parameters: Parameters, count: int) -> Iterator[str]:
         f'<input type="search" name="q" id="filter" value="{value}" autocomplete="off" data-as-you-type'
         ' aria-label="Filter sessions" placeholder="Filter by title, project, model"></form></div>'
     )
+
+
+def _chosen(parameters: Parameters) -> Iterator[str]:
+    """What the list was narrowed by, each with a link that takes it away."""
+    chosen = [(name, parameters[name]) for name in (*FILTERS, "q") if parameters.get(name)]
     if chosen:
-        yield '<p class="chosen">'
+        yield '<p class="chosen filters">'
         for name, said in chosen:
             without = plain(address("/", {**parameters, name: "", "page": ""}))
             shown = client_name(said) if name == "client" else said

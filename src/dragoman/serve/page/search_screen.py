@@ -43,14 +43,14 @@ def search_screen(library: Library, parameters: Parameters) -> Screen:
     found = library.search(wanted, limit=_ON_A_PAGE, offset=(page - 1) * _ON_A_PAGE)
     hits, total = found.hits, found.total
     rows = library.rows_of(hit.session for hit in hits)
-    body = ["<h1>Search</h1>", *_form(parameters)]
+    body = ["<h1>Search</h1>", *_form(parameters), '<div id="found">']
     if not library.has_words:
         why = "A corpus has no full text to search. Its tables can be asked with SQL, and the list filters titles."
         body.append(f'<p class="summary">{why}</p>')
     elif any(parameters.values()):
         body += _summary(found, address("/search", parameters))
     body += ['<ol class="hits" id="list">', *(_hit(hit, rows.get(hit.session)) for hit in hits), "</ol>"]
-    body += pages("/search", parameters, page, max(1, -(-total // _ON_A_PAGE)))
+    body += [*pages("/search", parameters, page, max(1, -(-total // _ON_A_PAGE))), "</div>"]
     return Screen(
         "Search", "/search", body, {"total": total, "unread": found.unread, "hits": [_facts(hit) for hit in hits]}
     )
@@ -93,13 +93,15 @@ def _hit(hit: Hit, row: SessionRow | None) -> str:
     about = [hit.kind, hit.tool or "", client_name(hit.client or ""), project]
     told = "".join(f"<span>{plain(one)}</span>" for one in about if one)
     failed = '<span class="bad">failed</span>' if hit.failed else ""
-    marked = "".join(f"<mark>{plain(text)}</mark>" if found else plain(text) for text, found in _pieces(hit.snippet))
+    pieces = _pieces(_EMPTY_LINES.sub("\n", hit.snippet))
+    marked = "".join(f"<mark>{plain(text)}</mark>" if found else plain(text) for text, found in pieces)
     return (
         f'<li><a class="title" href="{plain(link)}#{anchor(hit.event)}">{title}</a>'
         f'<p class="snippet">{marked}</p><p class="meta">{told}{failed}<span>{moment(hit.time)}</span></p></li>'
     )
 
 
+_EMPTY_LINES: Final = re.compile(r"\n\s*\n")
 _FOUND: Final = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 
 

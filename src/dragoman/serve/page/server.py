@@ -25,7 +25,7 @@ from dragoman.logs.export import plain, style
 from dragoman.serve.malformed import quiet
 
 from .compare_screen import compare_screen
-from .frame import Asked, Parameters, Screen, document
+from .frame import Asked, Parameters, Screen, address, document
 from .growing import Growing
 from .library import Library
 from .list_screen import sessions_screen
@@ -219,16 +219,18 @@ class Page:
         except Asked as error:
             return _problem(str(error), error.status)
         except LogError as error:
-            return _problem(str(error), 404)
+            sought = path.removeprefix("/session/") if path.startswith("/session/") else ""
+            return _problem(str(error), 404, sought)
         except (LimitReached, DragomanError) as error:
             return _problem(str(error), 400)
 
 
-def _problem(message: str, status: int) -> Screen:
+def _problem(message: str, status: int, sought: str = "") -> Screen:
     text = message[:1].upper() + message[1:]
     title = "Not found" if status == 404 else "This cannot be shown"
     words = f"<p>{plain(text)}{'' if text.endswith(('.', '?')) else '.'}</p>"
-    body = [f'<h1>{title}</h1>{words}<p><a href="/">All sessions</a></p>']
+    near = f'<a href="{plain(address("/", {"q": sought}))}">Sessions that match</a> · ' if sought else ""
+    body = [f'<h1>{title}</h1>{words}<p>{near}<a href="/">All sessions</a></p>']
     return Screen(title, "", body, {"error": message}, status)
 
 

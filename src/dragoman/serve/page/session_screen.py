@@ -31,7 +31,7 @@ from dragoman.logs.export import (
     stories_of,
     written,
 )
-from dragoman.model import AnyEvent, Call, ToolCalled
+from dragoman.model import AnyEvent, Call, Source, ToolCalled
 
 from .frame import Asked, Parameters, Screen, address, current, session_address
 from .library import ENTRIES, LONG, Library, Read, Spent, beginning_of
@@ -366,7 +366,7 @@ def _timeline(read: Read, here: str, parameters: Parameters) -> tuple[list[str],
         return f"{address(here, {'event': anchor(event)})}#{anchor(event)}"
 
     body, data = timeline(bars, gaps, link, begin)
-    pages = list(_earlier_later(here, parameters, begin, len(bars), BARS))
+    pages = list(_earlier_later(here, parameters, begin, len(bars), BARS, what="bars"))
     return [*_of_part(read, here, parameters), *pages, *body], {**data, "is_part": read.is_beginning}
 
 
@@ -375,7 +375,7 @@ def _timeline(read: Read, here: str, parameters: Parameters) -> tuple[list[str],
 
 def _raw(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict[str, Any]]:
     begin, records, total = _records(read, parameters)
-    pages = list(_earlier_later(here, parameters, begin, total, _RAW_WINDOW, of=read.row.events))
+    pages = list(_earlier_later(here, parameters, begin, total, _RAW_WINDOW, of=read.row.events, what="records"))
     body = [*pages]
     data: list[dict[str, Any]] = []
     with Originals() as originals:
@@ -384,7 +384,7 @@ def _raw(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict
             raw = None if source is None else written(originals.of(source))
             lines = [event_line(event) for event in group]
             data.append({"source": msgspec.to_builtins(source), "events": lines, "raw": raw})
-            place = "" if source is None else f"{source.file} {source.row or f'{source.offset:,}+{source.length:,}'}"
+            place = "" if source is None else f"{source.file} {source.row or _bytes_of(source)}"
             body.append(
                 f'<section class="record" id="{anchor(group[0].id)}"><h3>{plain(place)}</h3><div class="beside">'
             )
@@ -400,6 +400,10 @@ def _raw(read: Read, here: str, parameters: Parameters) -> tuple[list[str], dict
             )
             body.append("</div></section>")
     return [*body, *pages], {"from": begin, "total": total, "records": data}
+
+
+def _bytes_of(source: Source) -> str:
+    return f"{source.length:,} byte{'s' if source.length != 1 else ''} from {source.offset:,}"
 
 
 def _records(read: Read, parameters: Parameters) -> tuple[int, list[list[AnyEvent]], int | None]:

@@ -30,6 +30,8 @@ _IN_TIME: Final = ("day", "week", "month", "block")
 _PLOTTED: Final = 60
 """Bars of a plot: the newest, or the largest."""
 _SHOWN: Final = 200
+_FITS: Final = 10
+"""Characters of a figure that fit a card in its usual size, on a phone too."""
 _SINCE: Final = {"": "All time", "1d": "24 hours", "1w": "7 days", "30d": "30 days", "90d": "90 days"}
 
 
@@ -96,7 +98,8 @@ def _cards(total: Group) -> Iterator[str]:
             cards.append(("Median call", duration(calls.median), f"90% within {duration(calls.p90 or 0)}"))
     yield '<dl class="cards">'
     for name, value, more in cards:
-        yield f"<div><dt>{name}</dt><dd>{plain(value)}</dd><dd>{plain(more)}</dd></div>"
+        size = ' class="long"' if len(value) > _FITS else ""  # a number is never broken
+        yield f"<div><dt>{name}</dt><dd{size}>{plain(value)}</dd><dd>{plain(more)}</dd></div>"
     yield "</dl>"
 
 

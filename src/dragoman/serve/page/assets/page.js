@@ -29,21 +29,33 @@ function replaced(fresh, selector) {
   if (!here || !there) return;
   const opened = [...here.querySelectorAll("details")].map((one) => one.open);
   [...there.querySelectorAll("details")].forEach((one, place) => { if (opened[place]) one.open = true; });
+  const marked = here.querySelector(".at"), had = here.contains(document.activeElement);
+  marked?.classList.remove("at");
   if (here.innerHTML !== there.innerHTML) here.replaceChildren(...there.childNodes);
+  if (!marked) return;
+  const name = marked.dataset.session, same = [...here.querySelectorAll("[data-session]")];
+  const at = marked.isConnected ? marked : same.find((one) => name && one.dataset.session === name);
+  at?.classList.add("at");
+  if (had) at?.querySelector("a.title")?.focus({ preventScroll: true });
 }
 
 // Adds what is new in a session, and takes over what became of calls; what was opened stays open.
 function grown(fresh) {
   const here = one("#said"), there = fresh.querySelector("#said");
   if (!here || !there) return;
+  const links = [...there.querySelectorAll(":scope > .pages")], shown = all("#said > .pages");
+  if (links.length && shown.length === links.length) shown.forEach((one, place) => one.replaceChildren(...links[place].childNodes));
   for (const node of [...there.children]) {
     const known = node.id ? document.getElementById(node.id) : null;
-    if (!known) here.append(node);
+    if (node.matches(".pages, .empty")) continue;
+    one("#said > .empty")?.remove();
+    if (!known) (shown.length ? shown[shown.length - 1].before(node) : here.append(node));
     else if (known.parentElement === here && known.innerHTML !== node.innerHTML) {
       if (known.open) node.open = true;
       known.replaceWith(node);
     }
   }
+  if (links.length && !shown.length) { here.prepend(links[0]); here.append(links[links.length - 1]); }
   replaced(fresh, ".contents");
   replaced(fresh, "article.session > .facts");
   if (following) here.lastElementChild?.scrollIntoView({ block: "end" });
@@ -55,7 +67,7 @@ async function narrowed(address) {
   const asked = ++typed;
   const fresh = await fetched(address);
   if (!fresh || asked !== typed) return;  // a later question was asked meanwhile
-  for (const selector of ["#list", ".list-head h1", ".summary", ".facets"]) replaced(fresh, selector);
+  for (const selector of ["#found", ".list-head h1", ".facets"]) replaced(fresh, selector);
   history.replaceState(null, "", address);
   searchedAgain();
 }
@@ -102,9 +114,15 @@ if (one("#said") || one("ul.sessions")) {
     busy = true;
     do {
       again = false;
-      const fresh = await fetched(location.href);
+      let fresh = await fetched(location.href);
+      if (following && fresh?.querySelector("#said > .pages a[rel=next]")) {
+        const end = new URL(location.href);  // what is new stands in a later part
+        end.searchParams.delete("event");
+        end.searchParams.set("from", "end");
+        fresh = await fetched(end);
+      }
       if (fresh && session) grown(fresh);
-      else if (fresh) for (const selector of ["#list", ".list-head h1", ".facets"]) replaced(fresh, selector);
+      else if (fresh) for (const selector of ["#found", ".list-head h1", ".facets"]) replaced(fresh, selector);
     } while (again);
     busy = false;
   };
