@@ -100,6 +100,8 @@ class PatchRules(Value, frozen=True):
     """`per_line`: a line ends with LF, CRLF or CR, and a new one as the file's first does; `lf`: with LF alone, and a
     CR is text of its line; `any`: all lines with CRLF if any line had it, else with LF; `first_five`: if most of the
     first five had it; `most`: all lines with what most had, CR too."""
+    returns: Literal["ends", "text"] = "ends"
+    """Whether CRLF ends a line of the old and the new text too, or the CR is text of the line."""
     lone_returns: Literal["refuse", "accept"] = "accept"
     """Whether a file may have a CR that ends no line."""
     reindents: bool = False

@@ -64,6 +64,11 @@ class PatchForm(NamedTuple):
 
     strict: bool = False
     """Whether an update changes lines, and lines follow each anchor (Codex 0.166.0)."""
+    returns: Literal["one", "two", "text"] = "one"
+    """How many CR a line may have before its LF as a part of its end; `text`: none (opencode 1.18.33). Codex reads a
+    line twice since 0.140.0, and takes one off each time."""
+    ends_exactly: bool = False
+    """Whether blanks after "*** End of File" make it another line (Codex up to 0.139.0)."""
     one_anchor: bool = False
     """Whether an anchor that follows another without lines between is refused; a strict form refuses it as well."""
     blank_first: Literal["kept", "left_out"] = "kept"
@@ -86,9 +91,9 @@ class PatchForm(NamedTuple):
 
 
 ANY_FORM = PatchForm()
-CODEX = PatchForm(strict=True)
-FIRST_CODEX = CODEX._replace(blank_first="left_out")
-OPENCODE = PatchForm(needs_anchor=True, empty_lines="left_out", repeated="updates_refused")
+CODEX = PatchForm(strict=True, returns="two")
+FIRST_CODEX = PatchForm(strict=True, blank_first="left_out", ends_exactly=True)
+OPENCODE = PatchForm(returns="text", needs_anchor=True, empty_lines="left_out", repeated="updates_refused")
 COPILOT = PatchForm(one_anchor=True, kept_in_place=True, moves_in_place=True)
 CLINE = PatchForm(empty_lines="refused", unmarked="kept", repeated="refused")
 DROID = PatchForm(unmarked="kept", moves_in_place=True)
@@ -99,7 +104,7 @@ def read_patch(text: str, directory: str | None = None, form: PatchForm = ANY_FO
 
     A file that is updated and moved is edited first.
     """
-    return tuple(_placed(operation, directory) for operation in _Reader(_framed(text), form).operations())
+    return tuple(_placed(operation, directory) for operation in _Reader(_framed(text, form), form).operations())
 
 
 FORMS = {"any": ANY_FORM, "codex": CODEX, "opencode": OPENCODE, "cline": CLINE}
@@ -111,9 +116,15 @@ def read_patch_in_form(text: str, form: str) -> tuple[op.Operation, ...]:
     return read_patch(text, form=FORMS[form])
 
 
-def _framed(text: str) -> list[str]:
+def _framed(text: str, form: PatchForm) -> list[str]:
     """The lines of a patch from its first mark to its last, a heredoc around them taken off."""
-    lines = [line.removesuffix("\r") for line in text.strip().split("\n")]
+    lines = text.strip().split("\n")
+    if form.returns == "text":
+        lines = [line if line.strip("\r") else "" for line in lines]
+    else:
+        lines = [line.removesuffix("\r") for line in lines]
+    if form.returns == "two":
+        lines = [line.removesuffix("\r") for line in lines]
     if len(lines) >= 4 and re.fullmatch(r"<<(['\"]?)EOF\1", lines[0]) and lines[-1].endswith("EOF"):
         lines = lines[1:-1]
     if lines[0].strip() != _BEGIN:
@@ -257,6 +268,8 @@ class _Reader:
         elif hunks and hunks[-1].at_end:
             if bare:
                 raise self._wrong(f"is {_shown(line)} after the end of the file", f'"{_ANCHOR}" or the next file')
+        elif bare == _LAST and line != _LAST and self.form.ends_exactly:
+            raise self._wrong(f"is {_shown(line)}", f'"{_LAST}" without blanks after it')
         elif bare == _LAST and self.strict and not hunks and self.form.blank_first == "kept":
             pass  # Codex 0.166.0 passes over it before the first hunk, 0.128.0 refuses it
         elif bare == _LAST:

@@ -6,7 +6,15 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialects.base.patch_text import CODEX, Invocation, patch_in_arguments, patch_in_command, read_patch
+from dragoman.dialects.base.patch_text import (
+    CODEX,
+    FIRST_CODEX,
+    Invocation,
+    PatchForm,
+    patch_in_arguments,
+    patch_in_command,
+    read_patch,
+)
 from dragoman.dialects.base.responses_items import argument_list, command_line
 from dragoman.dialects.base.spelling import TEXT_OF_NUMBER, Conversion, Spelling, means, native_only, was
 from dragoman.model import operations as op
@@ -28,13 +36,15 @@ REASON = "a reason is said only when it asks to run outside the sandbox"
 APPROVALS = "a rule for the client's own approvals"
 
 
-def _patched(invocation: Invocation | None, directory: str | None) -> tuple[op.Operation, ...] | None:
+def _patched(
+    invocation: Invocation | None, directory: str | None, form: PatchForm = FIRST_CODEX
+) -> tuple[op.Operation, ...] | None:
     """What a command that is really a patch means; its paths are those seen from where it runs."""
     if invocation is None:
         return None
     folders = [folder for folder in (directory, invocation.directory) if folder]
     place = folders[-1] if folders and folders[-1].startswith("/") else "/".join(folders)
-    return read_patch(invocation.patch, place or None, CODEX)
+    return read_patch(invocation.patch, place or None, form)
 
 
 class ExecCommand(OrPatched, Spelling[op.RunCommand]):
@@ -42,6 +52,7 @@ class ExecCommand(OrPatched, Spelling[op.RunCommand]):
 
     native_name = "exec_command"
     since, families = "0.101.0", CLASSIC
+    bounds_tried = True  # of patches in commands; the enum below came after 0.133.0, and was there in 0.151.0
     unsaid = {
         "timeout_ms": "a command is watched for a while and never ended",
         "background": "a command that is not done in time continues in the background",
@@ -64,9 +75,9 @@ class ExecCommand(OrPatched, Spelling[op.RunCommand]):
         "unsandboxed",
         f'"{ESCALATED}" asks to run it outside the sandbox.',
         default=None,
-        since="0.151.0",
+        since="0.140.0",
         schema={"enum": list(PERMISSIONS)},
-        was=was("0.133.0", schema=None),
+        was=was("0.139.0", schema=None),
     )
     justification: str | None = means("purpose", "Why the command needs these permissions.", default=None)
     prefix_rule: tuple[str, ...] | None = native_only(APPROVALS)
@@ -74,7 +85,7 @@ class ExecCommand(OrPatched, Spelling[op.RunCommand]):
 
     def to_operations(self) -> tuple[op.Operation, ...]:
         if "patch" in self.cmd:
-            patched = _patched(patch_in_command(self.cmd), self.workdir)
+            patched = _patched(patch_in_command(self.cmd), self.workdir, FIRST_CODEX if self.until else CODEX)
             if patched is not None:
                 return patched
         # By position: most calls of most logs are read here.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -186,6 +187,7 @@ COMMANDS_IN_JSON = _commands(_written_in_json)
 PATCHING = EditRules(
     patch=PatchRules(
         insert="end",
+        returns="text",
         ends_file=True,
         byte_order_mark="text",
         no_change="accept",
@@ -256,14 +258,12 @@ def _tell_changes(operations: Sequence[op.Operation], outcomes: Sequence[out.Out
     changes = [one for outcome in outcomes if isinstance(outcome, out.ChangesOutcome) for one in outcome.changes]
     if len(changes) != len(operations) or len(outcomes) != len(operations):
         return tell_all(operations, outcomes)
-    moved = {change.path for change in changes if change.moved_to}
     # Added, changed and deleted files in this order, whatever the order of the patch; one that is replaced counts as
     # added, one whose lines are all kept as changed (0.166.0).
-    letters = [_LETTERS.get(type(operation), "M") for operation in operations]
     named = [
-        f"{letter} {one.moved_to or one.path}"
-        for letter, one in zip(letters, changes, strict=True)
-        if letter != "M" or one.moved_to or one.path not in moved
+        f"{_LETTERS.get(type(one), 'M')} {one.to if isinstance(one, op.MoveFile) else getattr(one, 'path', '')}"
+        for one, after in zip_longest(operations, operations[1:])
+        if not (isinstance(one, op.EditFile) and isinstance(after, op.MoveFile) and after.path == one.path)
     ]
     listed = sorted(named, key=lambda line: "AMD".index(line[0]))
     return "".join(f"{line}\n" for line in ("Exit code: 0", "Output:", SUCCESS, *listed))

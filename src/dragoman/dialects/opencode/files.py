@@ -525,6 +525,7 @@ PATCHING_RULES = EditRules(
         insert="end",
         anchors="trimmed_both",
         line_ends="lf",
+        returns="text",
         keeps_context=False,
         ends_file=True,
         blank_end=True,

@@ -17,7 +17,7 @@ from dragoman.model.line_pairs import kept_lines
 from dragoman.model.operations import Edit
 
 from .file_lines import reindented
-from .folding import TYPOGRAPHY, WIDE_BLANKS, distance, folded_text, strip
+from .folding import BLANKS, TYPOGRAPHY, WIDE_BLANKS, distance, folded_text, strip
 from .text import binary, decode, encode, encoded, most_common_end, printable, with_mark
 
 _WHITE_SPACE: Final = " \t\n\v\f\r\u0085" + WIDE_BLANKS
@@ -93,6 +93,8 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
     joined = "".join([line + end for line, end in zip(lines, ends, strict=True)])
     if unified:
         joined = joined.replace("\r\n", "\n").replace("\n", written)
+    if encoding.mark:
+        joined = joined.removeprefix("\ufeff")  # the patch shows the mark that stays (opencode 1.18.33 writes one)
     after = encode(joined, encoding)
     if after == data and rules.no_change == "refuse":
         task.fail("the old and the new text are the same, so nothing would change", "no_change")
@@ -133,7 +135,8 @@ class _Task:
     def __init__(self, lines: Sequence[str], edit: Edit, path: str, where: str, rules: PatchRules) -> None:
         self.lines, self.edit, self.path, self.where, self.rules = lines, edit, path, where, rules
         kept = rules.anchors in ("as_written", "as_written_first")
-        self.anchors: Sequence[str] = edit.anchors if kept else trimmed_anchors(edit)
+        blanks = BLANKS if rules.white_space == "javascript" else _WHITE_SPACE
+        self.anchors: Sequence[str] = edit.anchors if kept else trimmed_anchors(edit, blanks)
         if rules.anchors == "trimmed_both":
             self.anchors = [strip(anchor) for anchor in self.anchors]
 
@@ -148,11 +151,11 @@ class _Task:
                 cursor = at + 1
             elif self.rules.missing_anchors == "refuse":
                 self._not_found([anchor], cursor, "the line it is looked for after")
-        new = whole_lines(edit.new)
+        new = self._lines_of(edit.new)
         if edit.old is None:
             insertion = self._insertion(new, cursor)
             return [insertion], insertion.start if self.rules.insert == "cursor_or_end" else cursor
-        old = whole_lines(edit.old)
+        old = self._lines_of(edit.old)
         size = len(old)
         at = self._place(old, cursor)
         least = {"left_out": 1, "left_out_after_others": 2}.get(self.rules.empty_last, size + 1)
@@ -192,6 +195,11 @@ class _Task:
                 changes.append(_Change(at + place, one - place, new[new_place:other]))
             place, new_place = one + 1, other + 1
         return changes, at + size
+
+    def _lines_of(self, text: str) -> list[str]:
+        return (
+            whole_lines(text) if self.rules.returns == "ends" else text.removesuffix("\n").split("\n") if text else []
+        )
 
     def _shows_last(self, old: Sequence[str], new: Sequence[str]) -> bool:
         kept = kept_lines(old, new) if self.edit.kept is None else self.edit.kept
@@ -304,9 +312,9 @@ def _equal_beginning(one: str, other: str) -> int:
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def trimmed_anchors(edit: Edit) -> Sequence[str]:
+def trimmed_anchors(edit: Edit, blanks: str = _WHITE_SPACE) -> Sequence[str]:
     """The anchors of an edit without the blanks at their ends, and without those that are nothing else."""
-    return [trimmed for anchor in edit.anchors if (trimmed := anchor.rstrip(_WHITE_SPACE))]
+    return [trimmed for anchor in edit.anchors if (trimmed := anchor.rstrip(blanks))]
 
 
 def whole_lines(text: str) -> list[str]:
