@@ -10,6 +10,7 @@ import pytest
 
 from dragoman.errors import ConfigError, ToolError
 from dragoman.model import (
+    ContentOutcome,
     DoneOutcome,
     Failure,
     FileOutcome,
@@ -25,6 +26,9 @@ from dragoman.tools import DiskWorkspace, MemoryWorkspace, Tool, perform, standa
 from dragoman.tools.running import outcome_of
 from dragoman.tools.running.operation_runner import as_outcome
 
+DOT = Media("image/png", data="AA==")
+PAGE = Media("application/pdf", data="AA==", name="a.pdf")
+
 
 @pytest.mark.parametrize(
     "value, outcome",
@@ -34,7 +38,21 @@ from dragoman.tools.running.operation_runner import as_outcome
         ({"a": {1, 2}}, JsonOutcome({"a": [1, 2]})),
         (3, JsonOutcome(3)),
         (TextOutcome("x"), TextOutcome("x")),
-        (Media("image/png", data="AA=="), ImageOutcome(Media("image/png", data="AA=="))),
+        (DOT, ImageOutcome(DOT)),
+        ([DOT], ImageOutcome(DOT)),
+        (["One:", DOT, "two:", PAGE], ContentOutcome(("One:", DOT, "two:", PAGE))),
+        ((PAGE,), ContentOutcome((PAGE,))),
+        (
+            {"title": "Sales", "charts": [DOT, {"page": PAGE}], "year": 2026},
+            ContentOutcome(
+                (
+                    '{"title":"Sales","charts":["[image/png, number 1 of those that follow]",'
+                    '{"page":"[application/pdf, number 2 of those that follow]"}],"year":2026}',
+                    DOT,
+                    PAGE,
+                )
+            ),
+        ),
     ],
 )
 def test_what_a_tool_returns_is_an_outcome(value: Any, outcome: Outcome) -> None:

@@ -221,7 +221,7 @@ def _cut(message: str) -> str:
 
 
 def as_outcome(value: Any) -> out.Outcome:
-    """What a tool returned, as an outcome: its own, a text, nothing, or JSON.
+    """What a tool returned, as an outcome: its own, a text, nothing, media, texts and media, or JSON.
 
     A longer text than `LARGEST_RESULT` is cut in its middle; of anything else that large the tool fails.
     """
@@ -243,9 +243,48 @@ def as_outcome(value: Any) -> out.Outcome:
     from dragoman.schema import TooLarge, to_json
 
     try:
+        media: list[out.Media] = []
+        if isinstance(value, dict | list | tuple) and _media_in(value, media):
+            return _content(value, media)
         return out.JsonOutcome(to_json(value, most=LARGEST_RESULT))
     except TooLarge:
         raise ToolError(
             f"it ran, but its result is larger than {LARGEST_RESULT:,} characters and was dropped; ask for less of it",
             details={"reason": "too_large", "most": LARGEST_RESULT},
         ) from None
+
+
+_MEDIA_DEPTH: Final = 4
+"""Levels of lists and dicts that are searched for media; deeper ones are written as JSON with the rest."""
+
+
+def _media_in(value: Any, found: list[out.Media], depth: int = _MEDIA_DEPTH) -> bool:
+    """Whether there are media in lists and dicts; they are added to `found`."""
+    if isinstance(value, out.Media):
+        found.append(value)
+    elif depth and isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _media_in(inner, found, depth - 1)
+    return bool(found)
+
+
+def _content(value: Any, media: list[out.Media]) -> out.Outcome:
+    """Texts and media in their order. Media inside of other values follow these, which name them by number."""
+    if len(media) == len(value) == 1 and isinstance(value, list | tuple):
+        return as_outcome(media[0])
+    if isinstance(value, list | tuple) and all(isinstance(piece, str | out.Media) for piece in value):
+        return out.ContentOutcome(tuple(value))
+    from dragoman.model.json_text import json_text
+    from dragoman.schema import to_json
+
+    numbers = iter(range(1, len(media) + 1))
+
+    def named(value: Any, depth: int) -> Any:
+        if isinstance(value, out.Media):
+            return f"[{value.media_type}, number {next(numbers)} of those that follow]"
+        if depth and isinstance(value, dict):
+            return {key: named(inner, depth - 1) for key, inner in value.items()}
+        return [named(inner, depth - 1) for inner in value] if depth and isinstance(value, list | tuple) else value
+
+    rest = to_json(named(value, _MEDIA_DEPTH), most=LARGEST_RESULT)
+    return out.ContentOutcome((json_text(rest), *media))
