@@ -161,7 +161,7 @@ class Registry(Generic[T]):
         if row is None:
             singular = self.kind.removesuffix("s").replace("_", " ")
             known = f"There are {', '.join(self)}." if len(self) else "There are none yet."
-            raise ConfigError(f'there is no {singular} "{name}".{nearest(name, self)} {known}')
+            raise ConfigError(f'there is no {singular} "{name}".{nearest(str(name), self)} {known}')
         value: T = row.value()
         return value
 

@@ -17,6 +17,7 @@ from dragoman.tools import Context, MemoryWorkspace
     "argument, why",
     [
         ({"policy": {"max_iterations": 3}}, "policy must be a ToolPolicy, not {'max_iterations': 3}"),
+        ({"dialect": 3}, 'dialect must be a name like "claude_code", or a Dialect, not 3'),
         ({"workspace": "."}, "workspace must be a workspace, such as DiskWorkspace(\".\"), not '.'"),
         ({"context": "."}, "context must be a Context, not '.'"),
         ({"system": ["x"]}, "system must be text, not ['x']"),

@@ -832,6 +832,13 @@ def test_a_policy_is_read_from_sections_later_ones_over_earlier() -> None:
         ToolPolicy.read({"max_iteration": 3})
 
 
+def test_what_is_no_script_is_refused_when_it_is_given() -> None:
+    with pytest.raises(TypeError, match=r"a script is a list of steps: \['hi'\]"):
+        ScriptedEngine("hi")
+    with pytest.raises(TypeError, match="step 2 must be a Reply"):
+        ScriptedEngine(["hi", 3])  # type: ignore[list-item]
+
+
 async def test_a_script_that_is_not_followed_is_an_error() -> None:
     with pytest.raises(AssertionError, match="never asked for"):
         await run([], "one", "two")

@@ -117,6 +117,8 @@ def test_a_conversation_with_a_call_and_its_result_travels_on_every_api(model: s
         ("subset", (), False),
         ("auto", ("a",), False),
         ("auto", (), True),
+        ("requird", (), False),
+        ("one", "weather", False),
     ],
 )
 def test_a_tool_choice_that_contradicts_itself_is_refused(mode: str, names: tuple[str, ...], required: bool) -> None:
@@ -124,7 +126,7 @@ def test_a_tool_choice_that_contradicts_itself_is_refused(mode: str, names: tupl
         ToolChoice(mode, names, required)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("said", [{}, {"level": "low", "tokens": 5}, {"tokens": 0}])
+@pytest.mark.parametrize("said", [{}, {"level": "low", "tokens": 5}, {"tokens": 0}, {"level": "extreme"}])
 def test_thinking_is_a_level_or_a_number_of_tokens(said: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="thinking"):
         Thinking(**said)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from dragoman.dialects import Dialect
 from dragoman.errors import ConfigError, nearest
 from dragoman.model import Thinking
 from dragoman.tools import Context
@@ -30,6 +31,10 @@ def _is_workspace(value: Any) -> bool:
     return isinstance(value, Workspace)
 
 
+def _is_dialect(value: Any) -> bool:
+    return isinstance(value, str | Dialect)
+
+
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -44,6 +49,7 @@ _WANTED: Final[Mapping[str, _Wanted]] = {
     "system": _Wanted("text", lambda value: isinstance(value, str)),
     "workspace": _Wanted('a workspace, such as DiskWorkspace(".")', _is_workspace),
     "context": _Wanted("a Context", lambda value: isinstance(value, Context)),
+    "dialect": _Wanted('a name like "claude_code", or a Dialect', _is_dialect),
     "hooks": _Wanted("Hooks", lambda value: isinstance(value, Hooks)),
     "approver": _FUNCTION,
     "approvals": _Wanted("Approvals", lambda value: isinstance(value, Approvals)),

@@ -595,7 +595,12 @@ class ScriptedEngine:
     def __init__(
         self, steps: Iterable[Step], *, limits: req.Limits | None = None, features: req.Features | None = None
     ) -> None:
+        if isinstance(steps, str):
+            raise TypeError(f"a script is a list of steps: [{steps!r}]")
         self._steps = list(steps)
+        for number, step in enumerate(self._steps, 1):
+            if not (isinstance(step, str | conv.Reply | EngineError) or callable(step)):
+                raise TypeError(f"step {number} must be a Reply, a text, an EngineError or a function, not {step!r}")
         self.requests: list[req.Request] = []
         """What was asked, in order."""
         self._limits = limits or req.Limits()

@@ -151,6 +151,7 @@ class Orchestrator(Generic[OutputT]):
         check_arguments(
             model=model,
             policy=policy,
+            dialect=dialect,
             system=system,
             workspace=workspace,
             context=context,

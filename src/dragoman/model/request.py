@@ -5,7 +5,7 @@ Rule: numbers that bound a provider are data (`Limits`, `Features`), never code.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from .base import Tagged, Value
 from .calls import ExecutedBy, NativeCall, NativeResult
@@ -78,6 +78,11 @@ class ToolChoice(Value, frozen=True):
     """For a subset: whether the model must call one of them."""
 
     def __post_init__(self) -> None:
+        if self.mode not in get_args(ChoiceMode):
+            raise ValueError(f"a choice is one of {', '.join(get_args(ChoiceMode))}, not {self.mode!r}")
+        given: Any = self.names
+        if isinstance(given, str):
+            raise ValueError(f"the names of a choice are a tuple: ({given!r},)")
         if self.mode == "one" and len(self.names) != 1:
             raise ValueError(f"a choice of one tool names exactly one, not {len(self.names)}")
         if self.mode == "subset" and not self.names:
@@ -88,15 +93,22 @@ class ToolChoice(Value, frozen=True):
             raise ValueError('only the choice "subset" takes `required`; otherwise use the choice "required"')
 
 
+ThinkingLevel = Literal["off", "low", "medium", "high"]
+
+
 class Thinking(Value, frozen=True):
     """How much the model may think: a level, or a number of tokens."""
 
-    level: Literal["off", "low", "medium", "high"] | None = None
+    level: ThinkingLevel | None = None
     tokens: int | None = None
 
     def __post_init__(self) -> None:
         if (self.level is None) == (self.tokens is None):
             raise ValueError("thinking is either a level or a number of tokens")
+        if self.level is not None and self.level not in get_args(ThinkingLevel):
+            raise ValueError(
+                f"the level of thinking is one of {', '.join(get_args(ThinkingLevel))}, not {self.level!r}"
+            )
         if self.tokens is not None and self.tokens <= 0:
             raise ValueError('thinking takes a positive number of tokens; to switch it off say level="off"')
 

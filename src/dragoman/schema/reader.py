@@ -216,7 +216,7 @@ class Reader(Generic[T]):
                 return None, [("", "is nested too deeply")]
             except (msgspec.DecodeError, UnicodeError) as error:
                 reason = _LONE_SURROGATE if _has_lone_escape(arguments) else error
-                return None, [("", f"is not valid JSON: {reason}")]
+                return None, [("", f"{_NOT_JSON}: {reason}")]
         elif problems := json_problems(arguments):
             return None, problems
         else:
@@ -239,7 +239,8 @@ class Reader(Generic[T]):
 
     def _refusal(self, problems: Problems) -> ToolError:
         told = problems[:MOST_PROBLEMS]
-        listed = "; ".join(f"{path or 'the JSON'} {message.removesuffix('.')}" for path, message in told)
+        whole = "the text" if problems[0][1].startswith(_NOT_JSON) else "the JSON"
+        listed = "; ".join(f"{path or whole} {message.removesuffix('.')}" for path, message in told)
         more = f"; and {len(problems) - len(told)} more problems" if len(problems) > len(told) else ""
         return ToolError(
             f"{self.name} cannot take these arguments: {listed}{more}",
@@ -303,6 +304,7 @@ MOST_PROBLEMS = 50
 """Problems of arguments that are told."""
 _TOO_DEEP = "parameters are nested too deeply"
 _TOO_MANY_STEPS = "cannot be checked: the schema has too many alternatives for it"
+_NOT_JSON = "is not valid JSON"
 _LONE_SURROGATE = "it holds half a surrogate pair, which is no text"
 
 
