@@ -6,9 +6,13 @@ which `DRAGOMAN_BENCH_SHARE=1` reads all). Rows that read the clock say somethin
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +21,7 @@ from bench.benches import Bench, Target
 from bench.environments import LAB
 from bench.history import MEGABYTE, fleet
 
-ONE, TWO = "one worker", "two workers"
+ONE, TWO, MISSING = "one worker", "two workers", "logs that are missing"
 PART_BYTES = 1 << 20
 """So that the small home makes many parts; a large one has larger ones."""
 
@@ -26,11 +30,12 @@ def _share() -> int:
     return int(os.environ.get("DRAGOMAN_BENCH_SHARE", "10"))
 
 
-def _planned(home: Path, name: str) -> object:
+def _planned(home: Path, name: str, *, anew: bool = True) -> object:
     from dragoman.logs import corpus
 
     to = LAB / f"corpus-{name}"
-    shutil.rmtree(to, ignore_errors=True)
+    if anew:
+        shutil.rmtree(to, ignore_errors=True)
     sources = [corpus.place_of(str(home / folder)) for folder in (".claude", ".codex", ".gemini")]
     part_bytes = PART_BYTES if _share() > 1 else PART_BYTES << 5
     return corpus.planned(corpus.place_of(str(to)), sources, part_bytes=part_bytes)
@@ -69,6 +74,55 @@ def measure_memory(column: str) -> list[float]:
     return [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MEGABYTE]
 
 
+BUILD = """
+import sys
+from pathlib import Path
+from bench import company
+from dragoman.logs import corpus
+corpus.built(company._planned(Path(sys.argv[1]), "killed"), workers=2)
+"""
+"""What is killed."""
+
+
+def measure_resumed(column: str) -> list[float]:
+    """How many logs a build opens after one was killed with SIGKILL half-way, for each log that is in no part."""
+    from dragoman.logs import corpus
+
+    if column == MISSING:
+        return [1.0]
+    home = fleet(_share())
+    whole: corpus.Plan = _planned(home, "killed")  # type: ignore[assignment]
+    killed = subprocess.Popen([sys.executable, "-c", BUILD, home], start_new_session=True)
+    manifest = LAB / "corpus-killed" / "manifest"
+    while killed.poll() is None and len(list(manifest.glob("*.json"))) < len(whole.parts) / 2:
+        time.sleep(0.01)
+    if killed.poll() is not None:
+        raise SystemExit("the build was over before it could be killed: DRAGOMAN_BENCH_SESSIONS=3000 makes more parts")
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    plan: corpus.Plan = _planned(home, "killed", anew=False)  # type: ignore[assignment]
+    every = {one.address: os.path.join(one.root, one.name) for part in whole.parts for one in part}
+    missing = {one.address for part in plan.parts for one in part}
+    opened: set[str] = set()
+
+    def look(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], str | Path):
+            opened.add(os.path.realpath(arguments[0]))
+
+    sys.addaudithook(look)
+    counts = corpus.built(plan)
+    last: corpus.Plan = _planned(home, "killed", anew=False)  # type: ignore[assignment]
+    if not every.keys() > missing or counts.inputs != len(every) or last.parts:
+        raise SystemExit(
+            f"of {len(every)} logs {len(missing)} were missing after the kill, {len(last.parts)} parts now"
+        )
+    # Small files that a client keeps beside a log are in a part too, and are opened with that log.
+    entries = [json.loads(path.read_bytes()) for path in manifest.glob("*.json")]
+    logs = {log["address"] for entry in entries for log in entry["logs"] if log.get("format")}
+    again = {address for address in logs - missing if every[address] in opened}
+    return [len(again | missing) / len(missing)]
+
+
 def _of_two(question: str, column: str, floor: str, most: float, measure: Callable[[str], list[float]]) -> Bench:
     return Bench(
         question=question,
@@ -84,4 +138,5 @@ BENCHES = {
     "processes": _of_two("build a corpus, time on the clock", TWO, ONE, 0.59, measure_processes),
     "dask": _of_two("the same on Dask, without its start", TWO, ONE, 0.63, measure_dask),
     "memory": _of_two("megabytes of the build of all sessions", "all", "a quarter", 1.3, measure_memory),
+    "resumed": _of_two("logs opened after a build was killed", "opened", MISSING, 1.0, measure_resumed),
 }
