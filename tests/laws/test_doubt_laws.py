@@ -58,6 +58,10 @@ MESSAGES = (
     "Still running (session 4)",
     "exit code: 2",
     "rc=2",
+    "Awaiting approval of edit to src/a.py",
+    "Would update src/a.py (dry run)",
+    "Patch applied with fuzz 2; 1 hunk FAILED -- saving rejects to a.py.rej",
+    "data:image/png;base64,iVBORw0KGgo=",
     'Traceback (most recent call last):\n  File "x.py", line 3, in <module>\nFileNotFoundError: a.py',
 )
 
@@ -125,6 +129,8 @@ LISTINGS = (
     "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y",
     "```\na.py\nsrc\n```",
     "a.py\nexit=2",
+    "a.py\nsrc\n+398 more",
+    "a.py\nsrc\nand 3 others",
 )
 """Names beside something else, as no reader of bare names takes them apart."""
 
@@ -190,6 +196,17 @@ ENDS = (
     "The command was interrupted",
     "Command not executed: it is outside of the sandbox",
     "rc=2",
+    "Killed (OOM)",
+    "boom\nSegmentation fault (core dumped)",
+    "Awaiting approval of this command",
+    "Task queued (id task_77); it has not begun yet",
+)
+
+NOT_ENDED = (
+    "Agent stopped: context window exceeded",
+    "The sub-agent could not be started because the limit of 5 is reached.",
+    "Task queued (id task_77); it has not begun yet",
+    "Still running in the background",
 )
 
 CLAIMING = (
@@ -406,6 +423,34 @@ def test_a_message_about_a_file_is_not_what_it_holds(name: str, message: str) ->
         text = message.format(path=paths[0] if paths else "a.py")
         for outcome in DIALECTS[name].read_result(call, NativeResult("1", text)).outcomes:
             assert not isinstance(outcome, out.FileOutcome) or not outcome.text, call.native
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_no_agent_has_ended_no_user_answered_and_no_page_came_where_the_text_says_so(name: str) -> None:
+    said: dict[type[op.Operation], tuple[str, ...]] = {
+        op.SpawnAgent: NOT_ENDED,
+        op.WaitForAgent: NOT_ENDED,
+        op.AskUser: ("User did not answer within 60 seconds", "[user dismissed the dialog]"),
+        op.FetchPage: ("HTTP/1.1 503 Service Unavailable\n\nretry later", "Request to https://a.example timed out"),
+        op.ListAgents: ("No changes made: old and new text are equal",),
+    }
+    for row in stored(name):
+        call = DIALECTS[name].read_call(NativeCall("1", row["tool"], row["arguments"]))
+        for text in (text for operation in call.operations for text in said.get(type(operation), ())):
+            for outcome in DIALECTS[name].read_result(call, NativeResult("1", text)).outcomes:
+                assert not isinstance(outcome, out.AnswersOutcome | out.PagesOutcome), (row["tool"], text)
+                if isinstance(outcome, out.AgentsOutcome):
+                    assert outcome.agents, (row["tool"], text)
+                    assert all(one.status != "completed" for one in outcome.agents), (row["tool"], text)
+
+
+def test_an_agent_may_speak_of_what_failed_and_a_user_and_a_page_too() -> None:
+    read = DIALECTS["claude_code"]
+    call = read.read_call(NativeCall("1", "Task", {"description": "x", "prompt": "y", "subagent_type": "z"}))
+    for text in ("The tests that had failed pass now.", "The task is done: one test failed before.", "Not started: 0."):
+        (outcome,) = read.read_result(call, NativeResult("1", text)).outcomes
+        assert isinstance(outcome, out.AgentsOutcome)
+        assert [one.status for one in outcome.agents] == ["completed"]
 
 
 @pytest.mark.parametrize("name", FROZEN)

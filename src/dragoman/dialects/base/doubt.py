@@ -22,9 +22,12 @@ from dragoman.model import NativeResult, operations as op, outcomes as out
 from .default_words import text_of
 
 DOUBTED: Final = frozenset(
-    {out.DirectoryOutcome, out.PathsOutcome, out.MatchesOutcome, out.FileOutcome, out.CommandOutcome}
+    {
+        *(out.DirectoryOutcome, out.PathsOutcome, out.MatchesOutcome, out.FileOutcome),
+        *(out.CommandOutcome, out.AgentsOutcome, out.AnswersOutcome, out.PagesOutcome),
+    }
 )
-"""Outcomes that are lists of names, the text of a file, or the end of a command."""
+"""Outcomes that are lists of names, the text of a file or a page, the end of a command or an agent, or an answer."""
 
 _CELL: Final = re.compile(r"<(?:markdown|code|raw)_cell\b")
 """How a client tells of a notebook (Kilo 7.7.7), which is JSON."""
@@ -48,7 +51,8 @@ _NO_NAME: Final = re.compile(
     r"|(?i:rc|code|status|exit\w*|return\w*) ?[=:] ?-?\d+"
     r"|\[.*[{\"'].*"  # a list in JSON
     r"|(?!.*\.\w{1,8}\Z).*\b\d+ of \d+\b.*"
-    r"|(?:\.\.\.|…)(?:\s.*)?"  # the rest is left out
+    r"|(?:\.\.\.|…)(?:\s.*)?|(?:and )?\+? ?\d+ (?:\w+ )?(?:more|others?|omitted|hidden|remaining)\b.*"  # the rest
+    r"|data:[\w/+.-]+[;,].*|%[A-Z]+-\d.*"  # a picture, a document
     r"|\d+ (?:\w+ )?(?:match|file|result|entr|item|hit|line|path)\w*(?::|,.*)?"
     r"|\S*:"  # a heading
     r"|total \d+"  # of `ls -l`
@@ -79,7 +83,7 @@ _MORE_THAN_A_NAME: Final = re.compile(
 """The same, where nothing but these lines is there; a listing with a heading or marks may have such names."""
 _WORD_ALONE: Final = re.compile(
     r"(?:ok(?:ay)?|done|success(?:ful)?|none|null|nil|n/a|true|false|undefined|empty|queued|pending|cancell?ed|denied)[.!]?"
-    r"|no \w+[.!]?|(?!\.\.?/?\Z)\W+|\(.*\)|\d+"
+    r"|no \w+[.!]?|(?!\.\.?/?\Z)\W+|\(.*\)|[-+]?\d+|nan"
     r"|yes|no|timeout|forbidden|unauthorized|unsupported|unknown|unavailable|loading|ignored|missing|busy|offline",
     re.IGNORECASE,
 )
@@ -87,6 +91,7 @@ _WORD_ALONE: Final = re.compile(
 _DONE: Final = re.compile(r"(?:Done|OK|Success|Finished|Complete)[.!]?")
 _SHOWN: Final = re.compile(r"[./\\~@_\[].*|.*[/\\\d(].*|.*\.\w{1,8}|\S*\w\.-?\w\S*", re.DOTALL)
 """What shows by itself that it is a name: a folder in it or behind it, an ending, a dot in it, a mark or a number."""
+_PLAIN: Final = re.compile(r"[^\W\d_]+")
 _TOKEN: Final = re.compile(r"[a-z][\w+-]*|\w+[-_+]\w*|\w*[a-z][A-Z]\w*", re.ASCII)
 _USUAL: Final = re.compile(
     r"README|LICEN[CS]E|COPYING|CHANGELOG|NOTICE|AUTHORS|CONTRIBUTING|CODEOWNERS|VERSION|TODO|BUILD|WORKSPACE|\w+file"
@@ -145,6 +150,8 @@ def _is_name_alone(name: str) -> bool:
         return False
     if len(words) > 1 and (_TELLING.fullmatch(words[0]) or _SHOWN.fullmatch(name) is None):
         return False  # "Deleted src/a.py"; words in another language
+    if len(words) > 3 and (all(map(_PLAIN.fullmatch, words[:3])) or len(re.split(r"[/\\]", name)[0].split()) > 2):
+        return False  # "Awaiting approval of edit to src/a.py"
     if _SHOWN.fullmatch(name):
         return (
             len(words) == 1 or "/" in name or _NUMBERED_NAME.fullmatch(name) is not None or bool(_ENDING.search(name))
@@ -192,7 +199,7 @@ _KEYWORD: Final = re.compile(
     r"(?:import|from|return|package|use|using|export|module|require|include|end|else|pass|raise|yield|del|goto|global"
     r"|public|private|async|await|throw|namespace|open|extends|in|is|not|or|and)\b"
 )
-_VALUE: Final = re.compile(r"\W+|\d+|null|true|false")
+_VALUE: Final = re.compile(r"\W+|[-+]?\d+|null|true|false")
 _WORD: Final = re.compile(r"[A-Z][a-z]+[.!…]{0,3}|E[A-Z]{4,}")
 
 
@@ -328,11 +335,13 @@ _NOT_WELL: Final = re.compile(
     r"|\bnon-?zero (?:exit )?(?:code|status)\b|\b(?:killed|terminated|stopped) by (?:signal|SIG[A-Z]+)\b"
     r"|\bmake: \*\*\* |\btimed out after\b|\W?command timed out\W?\Z|\A\W?(?:killed|stopped) after \d+"
     r"|\btimeout of [^\n]{0,16}?exceeded\b"
+    r"|\AKilled(?:: 9)?(?: \([^)\n]*\))?\Z|\bcore dumped\)?\Z|\A\W?signal \d+\Z"
     r"|\bstill running\b|\A\W?running(?:\.\.\.|…)|\A(?:ba|z|da)?sh: [^\n]{1,80}: command not found\Z"
     r"|\b(?:running|started|moved|continues) (?:in|to) (?:the )?background\b"
 )
 _NOT_RUN: Final = re.compile(
-    r"(?i)[^\n]{0,40}\b(?:(?:cancell?ed|interrupted|rejected|denied|blocked|aborted|stopped) by\b|waiting for\b)"
+    r"(?i)[^\n]{0,40}\b(?:(?:cancell?ed|interrupted|rejected|denied|blocked|aborted|stopped) by\b"
+    r"|(?:waiting|queued) for\b|awaiting (?:approval|confirmation)\b|(?:has )?not (?:yet )?(?:begun|started)\b)"
     r"[^\n]{0,80}"
     r"|(?:the )?(?:command|tool call|execution)(?: was)? (?:not (?:executed|run|allowed)|interrupted|cancell?ed"
     r"|rejected|denied|blocked|aborted)\b[^\n]{0,80}"
@@ -364,6 +373,47 @@ def _ended_otherwise(outcome: out.CommandOutcome, native: NativeResult) -> bool:
     return _NOT_WELL.search(first[:400]) is not None or _NOT_WELL.search(last[-400:]) is not None
 
 
+# ── agents, people and pages ─────────────────────────────────────────────────
+
+_HAS_NOT_ENDED: Final = re.compile(
+    r"(?i)\W?(?:the |your )?(?:"
+    r"(?:sub-?|background )?(?:agent|task|job)s?\b[^\n.:;]{0,40}\b(?:could not|cannot|can't|queued|timed out|background"
+    r"|not (?:yet )?(?:begun|started|finished|completed)|still (?:running|working)|cancell?ed|interrupted|killed"
+    r"|stopped|aborted|failed|crashed|died)"
+    r"|still (?:running|working|waiting)|queued|timed out|(?:running|started|launched) in (?:the )?background"
+    r")\b[^\n]{0,200}"
+)
+"""What a client may say in place of an agent's answer: in one line, that there is none."""
+_NOT_ANSWERED: Final = re.compile(
+    r"(?i)\W?(?:the )?user (?:did not|didn't|has not|hasn't|dismissed|declined|cancell?ed|skipped|rejected|refused"
+    r"|interrupted|closed|is not|was not)\b[^\n]{0,200}"
+    r"|\[(?:user|no answer|skipped|dismissed|cancell?ed|timed out)\b[^\]\n]*\]"
+)
+_NOT_FETCHED: Final = re.compile(
+    r"(?i)HTTP/\d[^\n]{0,80}"
+    r"|(?:the )?(?:request|fetch\w*|connection|navigation|page|url|host|server)\b[^\n]{0,160}\b"
+    r"(?:blocked by|failed|timed out|refused|could not|cannot|can't|not (?:allowed|found|reachable|connected)|denied"
+    r"|unreachable)\b[^\n]{0,160}|(?:failed|unable) to [^\n]{1,200}|(?:error|timeout)\b(?::| \d)[^\n]{0,200}"
+)
+"""What may stand in place of a page: one line, or the first of an answer of HTTP."""
+
+
+def _are_reports(outcome: out.AgentsOutcome, text: str) -> out.AgentsOutcome:
+    """Agents of which nothing but an answer is known have not ended where that answer says so."""
+    if _HAS_NOT_ENDED.fullmatch(text) is None:
+        return outcome
+    agents = [
+        msgspec.structs.replace(one, status="unknown") if one.status == "completed" and one.text == text else one
+        for one in outcome.agents
+    ]
+    return outcome if tuple(agents) == outcome.agents else msgspec.structs.replace(outcome, agents=tuple(agents))
+
+
+def _is_no_page(outcome: out.PagesOutcome, text: str) -> bool:
+    told = outcome.answer if outcome.answer is not None else outcome.pages[0].text if len(outcome.pages) == 1 else None
+    return told is not None and told.strip() == text and _NOT_FETCHED.fullmatch(text.partition("\n\n")[0]) is not None
+
+
 # ── all ──────────────────────────────────────────────────────────────────────
 
 
@@ -382,6 +432,13 @@ def doubted(outcome: out.Outcome, native: NativeResult, asked: Sequence[op.Opera
             believed = not paths or (_are_names(paths, text_of(native.content).strip()) and _end_as(asked, paths))
         case out.MatchesOutcome(matches=matches):
             believed = not matches or _are_matches(matches, text_of(native.content).strip())
+        case out.AgentsOutcome():
+            return _are_reports(outcome, text_of(native.content).strip())
+        case out.AnswersOutcome(answers=answers):
+            text = text_of(native.content).strip()
+            believed = [one.text for one in answers] != [text] or _NOT_ANSWERED.fullmatch(text) is None
+        case out.PagesOutcome():
+            believed = not _is_no_page(outcome, text_of(native.content).strip())
         case _:
             return outcome
     return outcome if believed else out.TextOutcome(text_of(native.content))
@@ -410,7 +467,12 @@ def _are_matches(matches: Sequence[out.Match], text: str) -> bool:
             return False  # "src/a.py: no such file"
         if is_numbered([f"{match.path}:" for match in matches]):
             return False
-        if _PLACED.search(first.path) or first.text.startswith("//") or _COUNTED.fullmatch(first.text):
+        if (
+            _PLACED.search(first.path)
+            or first.text.startswith("//")
+            or text.startswith("data:image/")
+            or _COUNTED.fullmatch(first.text)
+        ):
             return False
     if any(match.line == 0 for match in matches):
         return False  # lines are counted from 1

@@ -67,7 +67,7 @@ def _file_read(asked: op.ReadFile | op.ReadNotebook, native: NativeResult) -> ou
     text = text if partial is None else text[:place].rstrip()
     # Up to 2.1.54 the number stood before an arrow. Of an empty file there are only reminders.
     lines = _numbered_lines(text, "\t") or _numbered_lines(text, "→") or (None if text else (1, ""))
-    if lines is None:
+    if lines is None or _is_another_number(text, asked):
         return out.TextOutcome(text)
     cut = _CUT.search(native.content) if isinstance(native.content, str) else None
     cut = cut or partial
@@ -82,6 +82,13 @@ def _numbered_lines(text: str, mark: str) -> tuple[int, str] | None:
     On the wire (2.1.325) the end of a result is trimmed before a reminder: of an empty last line the number is left.
     """
     return unnumbered(f"{text}{mark}" if _BARE_NUMBER.fullmatch(text, text.rfind("\n") + 1) else text, mark)
+
+
+def _is_another_number(text: str, asked: op.ReadFile | op.ReadNotebook) -> bool:
+    """Whether a number is all, and not that of the line that was asked for: then it is an answer, not an empty line."""
+    if _BARE_NUMBER.fullmatch(text) is None:
+        return False
+    return int(text) not in (1, (asked.first_line if isinstance(asked, op.ReadFile) else None) or 1)
 
 
 _BARE_NUMBER = re.compile(r" *[0-9]+")

@@ -145,6 +145,7 @@ class ReadAgent(TellingAgents, Spelling[op.WaitForAgent]):
         return cls(agent_id=operation.agents[0], wait=operation.block, timeout=timeout, since_turn=operation.since_turn)
 
 
+_NO_AGENTS = re.compile(r"No (?:\w+ ){0,3}agents\b")
 _HEAD = re.compile(r"(\w+) \(\d+\):")
 _LINE = re.compile(r'  \S+ (?P<name>.*?) \((?P<id>[^()]*)\): (?P<agent>.*?) - "(?P<about>.*?)"(?: \(.*\))?')
 
@@ -163,7 +164,9 @@ def _agents_written(outcome: out.AgentsOutcome, _asked: op.Operation) -> str | N
 def _agents_read(text: str, _asked: op.Operation) -> out.AgentsOutcome | None:
     if text == "<no background agents>":
         return out.AgentsOutcome(())
-    if not text.startswith(("Background agents:", "No ")):
+    if _NO_AGENTS.match(text):
+        return out.AgentsOutcome(())
+    if not text.startswith("Background agents:"):
         return None
     status: out.AgentStatus = "unknown"
     found: list[out.AgentReport] = []
