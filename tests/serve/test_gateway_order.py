@@ -87,3 +87,16 @@ async def test_a_client_that_runs_its_calls_at_the_same_time_shows_what_was_chan
     assert result.text == "Done."
     told = [block for item in upstream.requests[-1].body["messages"] for block in item["content"] if "content" in block]
     assert [one["content"] for one in told if one["type"] == "tool_result"][1] == "x = 2"
+
+
+@pytest.mark.parametrize("last, told", [(2, "1\tone\n2\ttwo"), (9, "1\tone\n2\ttwo\n3\tthree\n4\t")])
+def test_lines_that_a_command_prints_are_as_many_as_were_asked_for(last: int, told: str) -> None:
+    words = Words(DIALECTS["codex"].definitions(), client=at("codex"), model=at("claude_code"))
+    read = NativeCall("i", "Read", {"file_path": "a.txt", "offset": 1, "limit": last})
+    (group,) = words.groups(Reply((CallPart(read),)), "b", Lowering(), frozenset())
+    (call,) = words.next([group], {})
+    assert call.arguments == {"cmd": f"sed -n 1,{last}p a.txt"}
+    printed = "one\ntwo\n" if last == 2 else "one\ntwo\nthree\n"
+    output = f"Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n{printed}"
+    (result,) = words.results([group], {call.id: NativeResult(call.id, output, name=call.name)})
+    assert result.content == told

@@ -345,6 +345,8 @@ class Translation:
             for place, operation in enumerate(source.operations)
         )
         self._see(source, outcomes, files)
+        if translated.commands:
+            outcomes = tuple(map(_within_span, source.operations, outcomes))
         told, fields = _told(self._read_as, source, outcomes, losses=self._losses)
         return Retold((told,), tuple(self._loss(source, field, reason) for field, reason in fields))
 
@@ -615,6 +617,15 @@ def _one_change(before: out.Change, after: out.Change) -> out.Change:
 
 
 _NOT_MADE: Final = out.Failure("cancelled", "It was not done, because another part of the same call failed.")
+
+
+def _within_span(asked: op.Operation, outcome: out.Outcome) -> out.Outcome:
+    """Lines of a file as tools for files show them: `sed` prints the end of the last one, after which a tool that
+    numbers lines would show one more, and an empty one."""
+    if not isinstance(asked, op.ReadFile) or asked.last_line is None or not isinstance(outcome, out.FileOutcome):
+        return outcome
+    whole = outcome.text.endswith("\n") and outcome.text.count("\n") == asked.last_line - outcome.first_line + 1
+    return msgspec.structs.replace(outcome, text=outcome.text[:-1]) if whole else outcome
 
 
 def _unreadable(call: Call) -> str | None:
