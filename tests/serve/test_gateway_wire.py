@@ -325,3 +325,27 @@ async def test_the_sequence_that_an_answer_stopped_at_is_told(monkeypatch: pytes
 
 def user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
+
+
+async def test_a_file_of_text_reaches_a_server_that_takes_no_such_files_as_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "Ten beans.\n"}
+    content = [{"type": "document", "source": source, "title": "beans.txt"}, {"type": "text", "text": "How many?"}]
+    asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": content}]}
+    async with gateway(monkeypatch, "openai_chat", Turn("Ten.")) as (served, upstream):
+        assert await posted(served, asked) == 200
+    texts = [{"type": "text", "text": text} for text in ("beans.txt:\n\nTen beans.\n", "How many?")]
+    assert upstream.requests[0].body["messages"] == [{"role": "user", "content": texts}]
+
+
+@pytest.mark.parametrize("address, kind", [("https://e.org/a.jpg?x=1", "image/jpeg"), ("https://e.org/a", "image/*")])
+async def test_a_picture_at_an_address_has_a_type_where_the_api_asks_for_one(
+    address: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = [{"type": "image_url", "image_url": {"url": address}}]
+    asked = {"model": "m", "messages": [{"role": "user", "content": content}]}
+    async with gateway(monkeypatch, "gemini_generate", Turn("A bean.")) as (served, upstream):
+        assert await posted(served, asked, "/v1/chat/completions") == 200
+    (part,) = upstream.requests[0].body["contents"][0]["parts"]
+    assert part == {"fileData": {"mimeType": kind, "fileUri": address}}

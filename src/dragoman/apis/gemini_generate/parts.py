@@ -282,7 +282,16 @@ def write_media(media: Media) -> dict[str, Any] | None:
     if media.data is not None:
         return {"inlineData": {**typed, "data": media.data, **named}}
     place = media.url if media.url is not None else media.file_id
+    if place is not None and media.media_type.endswith("/*"):  # other APIs name no type beside an address; Gemini asks
+        typed = {"mimeType": _type_at(place) or media.media_type}
     return None if place is None else {"fileData": {**typed, "fileUri": place, **named}}
+
+
+def _type_at(address: str) -> str | None:
+    """The media type of what is at an address, by its name."""
+    from mimetypes import guess_type
+
+    return guess_type(address.partition("?")[0].partition("#")[0])[0]
 
 
 # ── results ──────────────────────────────────────────────────────────────────
