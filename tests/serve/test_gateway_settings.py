@@ -10,9 +10,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from dragoman.serve.gateway import Routes
+from dragoman.serve.gateway import Exchanged, Routes
 from tests.engine.loopback import Raw, Turn
-from tests.serve.test_gateway import TOKEN, gateway
+from tests.serve.test_gateway import TOKEN, gateway, posted
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 PATHS = {
@@ -321,3 +321,40 @@ async def test_a_client_is_told_when_waiting_does_not_help(client: str, monkeypa
                 headers = response.headers
                 told.append((response.status, headers.get("x-should-retry"), headers.get("retry-after")))
     assert told == [(429, "false", None), (429, None, "31")]
+
+
+HELD = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize("word", ["output_format", "output_config"])
+@pytest.mark.parametrize("model", ["openai:gpt-5.5", "openai-chat:gpt-5.5", FLASH, "anthropic:claude-sonnet-4-5"])
+async def test_a_schema_in_either_word_of_anthropics_api_holds_the_answer_of_every_model(
+    word: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {"type": "json_schema", "schema": HELD}
+    asked: dict[str, Any] = {word: form if word == "output_format" else {"format": form}}
+    status, sent = await told(monkeypatch, "anthropic_messages", asked, model)
+    assert status == 200
+    assert json.dumps(HELD["properties"]) in json.dumps(sent)
+    assert "output_format" not in sent
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("model", ["openai:gpt-5.5", "openai-chat:gpt-5.5"])
+async def test_a_tool_that_a_client_wants_held_to_its_schema_is_held_to_it(
+    model: str, strict: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = {"name": "look", "description": "Looks.", "parameters": HELD, "strict": strict}
+    asked = {"tools": [{"type": "function", "function": function}]}
+    _, sent = await told(monkeypatch, "openai_chat", asked, model)
+    (tool,) = sent["tools"]
+    assert tool.get("function", tool).get("strict", False) is strict
+
+
+async def test_what_a_model_is_not_asked_with_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"top_k": 7, "top_p": 0.5, "temperature": 1, "stop_sequences": ["a"], "service_tier": "auto"}
+    seen: list[Exchanged] = []
+    async with gateway(monkeypatch, "openai_responses", Turn("Hello."), watch=seen.append) as (served, _):
+        body = {**SAYING["anthropic_messages"], **settings, "metadata": {"user_id": "x"}}
+        assert await posted(served, body) == 200
+    assert seen[0].left_out == ("top_p", "stop", "top_k", "service_tier")

@@ -335,7 +335,7 @@ async def test_a_file_of_text_reaches_a_server_that_takes_no_such_files_as_text(
     asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": content}]}
     async with gateway(monkeypatch, "openai_chat", Turn("Ten.")) as (served, upstream):
         assert await posted(served, asked) == 200
-    texts = [{"type": "text", "text": text} for text in ("beans.txt:\n\nTen beans.\n", "How many?")]
+    texts = [{"type": "text", "text": text} for text in ("Contents of beans.txt:\n\nTen beans.\n", "How many?")]
     assert upstream.requests[0].body["messages"] == [{"role": "user", "content": texts}]
 
 

@@ -6,7 +6,7 @@ Rule: a setting becomes a typed field only where writing it gives the same again
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from dragoman.apis.base.message_reader import MessageReader
 from dragoman.errors import EngineError
@@ -73,13 +73,21 @@ def _stop(options: dict[str, Any]) -> tuple[str, ...]:
 def _schema(options: dict[str, Any]) -> dict[str, Any] | None:
     config = options.get("output_config")
     form = config.get("format") if isinstance(config, dict) else None
-    if not isinstance(form, dict) or form.keys() != {"type", "schema"} or form["type"] != "json_schema":
-        return None
-    schema = form["schema"]
-    if not isinstance(schema, dict):
+    if not is_form(form):
         return None
     _take_from(options, "output_config", "format")
+    schema: dict[str, Any] = form["schema"]
     return schema
+
+
+def is_form(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a value is a JSON Schema that holds the answer, as this API words it."""
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"type", "schema"}
+        and value["type"] == "json_schema"
+        and isinstance(value["schema"], dict)
+    )
 
 
 def _take_from(options: dict[str, Any], key: str, name: str) -> None:

@@ -28,7 +28,7 @@ from dragoman.model.request import Definition, Request
 
 from .blocks import CALLS, write_media, write_text
 from .families import NAME, Family
-from .reading import read_thinking
+from .reading import is_form, read_thinking
 
 _STOPPED = {
     Finish.STOP_SEQUENCE: "stop_sequence",
@@ -76,9 +76,13 @@ class MessagesServer(ServerSide):
         return super().asked(method, path)
 
     def plain(self, request: Request) -> Request:
+        options = dict(request.provider_options)
+        form = options.get("output_format")  # the word of the beta, which programs still send
+        if request.response_schema is None and is_form(form):
+            del options["output_format"]
+            request = msgspec.structs.replace(request, response_schema=form["schema"], provider_options=options)
         if request.thinking is not None:
             return request
-        options = dict(request.provider_options)
         for family in _WORDINGS:
             thinking = read_thinking(options, request.max_output_tokens, family)
             if thinking is not None:

@@ -271,7 +271,8 @@ def _shown(console: Console, *, as_json: bool) -> gateway.Watch:
         cost = "" if one.cost is None else f"${one.cost:.4f}"
         tools = f"{one.translated} tools translated, {len(one.passed)} passed through" if one.translated else ""
         calls = f"calls {', '.join(one.calls)}" if one.calls else ""
-        facts = [fact for fact in (tokens, cost, f"{one.seconds:.1f} s", tools, calls) if fact]
+        left_out = f"left out: {', '.join(one.left_out)}" if one.left_out and one.model else ""
+        facts = [fact for fact in (tokens, cost, f"{one.seconds:.1f} s", tools, calls, left_out) if fact]
         console.note(f"{who}: {one.asked} → {answered}: {', '.join(facts)}")
 
     return show

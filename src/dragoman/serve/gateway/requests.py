@@ -51,6 +51,8 @@ class Prepared(msgspec.Struct, frozen=True):
     """The files that the client has read or written so far."""
     words: Words
     """The client's and the model's words, with the files that this conversation has read."""
+    left_out: tuple[str, ...] = ()
+    """Settings of the client that the model is not asked with as they are."""
 
 
 class _Open:

@@ -105,6 +105,7 @@ class Exchanged(msgspec.Struct, frozen=True):
     passed: tuple[str, ...] = ()
     """Tools of the client that are offered as they are."""
     left_out: tuple[str, ...] = ()
+    """Tools and settings of the client that the model is not asked with as they are."""
     calls: tuple[str, ...] = ()
     error: str | None = None
     session: str | None = None
@@ -125,6 +126,7 @@ class _Sent(msgspec.Struct):
     model: str | None = None
     session: str = ""
     words: Words | None = None
+    left_out: tuple[str, ...] = ()
     usage: Usage = Usage()
     calls: tuple[str, ...] = ()
     error: str | None = None
@@ -339,13 +341,14 @@ class Gateway:
         name, walk = self._memory.walked(
             key, read.conversation, size, lambda: Walk(words, self._conversations, dialects, engine.name)
         )
-        server, same_api = self._servers[api], engine.name == api
+        server, same_api, asked = self._servers[api], engine.name == api, read
         if same_api and read.model != model:
             options = server.for_another(read.provider_options, thinks=engine.features(model).thinking)
             read = msgspec.structs.replace(read, provider_options=options)
         prepared = walk.prepared(read, model, same_api=same_api, references=server.references)
-        fitted = msgspec.structs.replace(prepared, request=_fitted(prepared.request, engine))
-        return fitted, name, dialects[0]
+        fitted = _fitted(prepared.request, engine)
+        done = msgspec.structs.replace(prepared, request=fitted, left_out=_left_out(asked, fitted))
+        return done, name, dialects[0]
 
     def _next_step(
         self, next_model: str, request: web.Request, api: str, read: Request, size: int, sent: _Sent
@@ -370,7 +373,7 @@ class Gateway:
             message = f"there is a limit of {self._max_cost} dollars and what {named} costs is not known: "
             raise EngineError(f"{message}add its price to your settings ([[prices]])", status=402)
         prepared, name, sent.client = self._prepared(request, api, read, size, engine, model)
-        sent.words = prepared.words
+        sent.words, sent.left_out = prepared.words, prepared.left_out
         if prepared.calls:
             sent.calls = tuple(call.name for call in prepared.calls)
             return await answer.end(_step(prepared.calls))
@@ -519,7 +522,7 @@ class Gateway:
                 None if sent.model is None else self._cost(sent.model, sent.usage),
                 0 if words is None else len(words.names),
                 () if words is None else words.passed,
-                () if words is None else words.left_out,
+                (() if words is None else words.left_out) + sent.left_out,
                 sent.calls,
                 sent.error,
                 sent.session or None,
@@ -707,6 +710,19 @@ def _fitted(request: Request, engine: Engine) -> Request:
         elif most is not None and thinking.tokens >= most:
             changes["thinking"] = Thinking("high")  # as much as there is room for
     return msgspec.structs.replace(request, **changes) if changes else request
+
+
+_SETTINGS: Final = ("temperature", "top_p", "thinking", "stop", "max_output_tokens")
+
+
+def _left_out(asked: Request, told: Request) -> tuple[str, ...]:
+    """The settings of a request that the model is not asked with, or not as they are."""
+    changed = [name for name in _SETTINGS if getattr(asked, name) != getattr(told, name)]
+    if asked.temperature == 1 and told.temperature is None:
+        changed.remove("temperature")  # every API's default
+    if asked.choice.mode != told.choice.mode and told.definitions:
+        changed.append("choice")
+    return (*changed, *(name for name in asked.provider_options if name not in told.provider_options))
 
 
 def _for_clients(error: DragomanError) -> EngineError:

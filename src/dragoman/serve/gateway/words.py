@@ -517,7 +517,7 @@ def _answering(result: NativeResult, call: NativeCall) -> NativeResult:
 
 
 def _called(definition: Definition, name: str) -> Definition:
-    """A tool of the client as it is passed through. How strictly its schema is held is a matter of its own API."""
+    """A tool of the client as it is passed through: held strictly where the client wants it and the model can."""
     if isinstance(definition, FunctionDefinition):
-        return msgspec.structs.replace(definition, name=name, strict=False)
+        return msgspec.structs.replace(definition, name=name, strict=None if definition.strict is True else False)
     return msgspec.structs.replace(definition, name=name)
