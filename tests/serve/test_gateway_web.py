@@ -13,7 +13,7 @@ import pytest
 from dragoman.model import Page, PagesOutcome
 from dragoman.serve.gateway import Exchanged, Gateway, OwnWeb
 from dragoman.tools import Web
-from tests.engine.loopback import Turn, loopback
+from tests.engine.loopback import Raw, Turn, loopback
 
 from .test_gateway import TOKEN, gateway, posted
 
@@ -160,3 +160,68 @@ async def test_a_search_that_opens_pages_too_becomes_a_search(
     async with gateway(monkeypatch, upstream, Turn("With flour.")) as (served, model):
         assert await posted(served, asked, "/v1/responses") == 200
     assert kind in json.dumps(model.requests[0].body["tools"])
+
+
+GROUNDED = {
+    "candidates": [
+        {
+            "content": {"role": "model", "parts": [{"text": "With flour."}]},
+            "finishReason": "STOP",
+            "groundingMetadata": {
+                "webSearchQueries": ["baking"],
+                "groundingChunks": [{"web": {"uri": "https://example.com/bread", "title": "How to bake"}}],
+                "groundingSupports": [
+                    {"segment": {"startIndex": 0, "endIndex": 11, "text": "With flour."}, "groundingChunkIndices": [0]}
+                ],
+            },
+        }
+    ],
+    "responseId": "r1",
+}
+CITED = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "m",
+    "content": [
+        {
+            "type": "text",
+            "text": "With flour.",
+            "citations": [
+                {
+                    "type": "web_search_result_location",
+                    "url": "https://example.com/bread",
+                    "title": "How to bake",
+                    "encrypted_index": "x",
+                    "cited_text": "Use flour.",
+                }
+            ],
+        }
+    ],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 1, "output_tokens": 1},
+}
+
+
+@pytest.mark.parametrize("api, found", [("gemini_generate", GROUNDED), ("anthropic_messages", CITED)])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_the_pages_that_a_model_names_are_told_to_every_client(
+    api: str, found: dict[str, Any], stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = json.dumps(found).encode()
+    streamed = Raw(body=b"data: %s\n\n" % whole, content_type="text/event-stream")
+    answer_ = streamed if stream and api == "gemini_generate" else Raw(body=whole)
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "How is bread baked?"}],
+        "stream": answer_ is streamed,
+    }
+    async with (
+        gateway(monkeypatch, api, answer_) as (served, _),
+        aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+        web.post(f"{served.url}/v1/chat/completions", json=body) as response,
+    ):
+        text = await response.text()
+    assert r"\n\nSources:\n- How to bake: https://example.com/bread" in text
+    assert text.index("With flour.") < text.index("Sources:")
+    assert text.count("Sources:") == text.count("With flour.") == 1

@@ -64,7 +64,7 @@ from .reading import Reading
 from .recording import About, Recording
 from .requests import Prepared, Walk
 from .routes import Routes
-from .web import OwnWeb
+from .web import OwnWeb, sources
 from .words import Group, Words
 
 if TYPE_CHECKING:
@@ -392,6 +392,7 @@ class Gateway:
         """The reply for the client. What it cannot do is answered here, and the model asked again."""
         asked, words, hidden = prepared.request, prepared.words, list[Message | Reply]()
         said: list[AnyPart] = []
+        cited: list[AnyPart] = []
         usage = Usage()
         for _ in range(_ASKED_AGAIN):
             reply = await self._told_of(engine, asked, answer, sent)
@@ -400,6 +401,7 @@ class Gateway:
                 raise EngineError(f"the model ended without an answer: {why}", status=502, retryable=True)
             usage = usage + reply.usage if hidden else reply.usage
             said += [part for one in reply.parts if (part := answer.told(one)) is not None]
+            cited += reply.parts
             base = self._conversations.new_base(sent.session)
             lowering = engine.lowering(asked)
             groups = words.groups(reply, base, lowering, prepared.seen)
@@ -422,6 +424,7 @@ class Gateway:
                 kept = Kept(base, (*hidden, reply), lowering, prepared.seen, answers, sent.model, words.vocabulary)
                 self._conversations.add(kept)
             finish = FinishReason.CALLS if calls else reply.finish
+            said += answer.added(sources(cited))
             parts = (*said, *(CallPart(call) for call in calls))
             return Reply(parts, finish, usage=usage, metadata=reply.metadata)
         raise EngineError("the model keeps calling tools that the client does not have, or pausing", status=502)
@@ -572,6 +575,12 @@ class _Answer:
                 self._thinks = True
                 self._send(self._writer.thinking(text))
         return self.begun
+
+    def added(self, text: str) -> list[AnyPart]:
+        """What the client is told after what the model said."""
+        if text and self.begun:
+            self.observe(TextChunk(text))
+        return [TextPart(text)] if text else []
 
     def _end_thought(self) -> bytes:
         thought, self._thinks = self._thinks, False

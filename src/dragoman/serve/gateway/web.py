@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dragoman.dialects import DIALECTS, Dialect
-from dragoman.model import Call, Definition, ExecutedBy, Failure, operations as op, outcomes as out
+from dragoman.model import AnyPart, Call, Definition, ExecutedBy, Failure, TextPart, operations as op, outcomes as out
 from dragoman.tools import Context, Web
 from dragoman.tools.running import perform
 
@@ -63,3 +63,13 @@ def spoken(
                 names.add(str(said[0].name))
                 break
     return found
+
+
+def sources(parts: Iterable[AnyPart]) -> str:
+    """The pages that a model names for what it found on the web, as a list: each maker has its own form for them, which
+    clients of another cannot read. Pages whose address stands in the text are not repeated."""
+    texts = [part for part in parts if isinstance(part, TextPart)]
+    said = "".join(part.text for part in texts)
+    pages = {one.url: one.title for part in texts for one in part.citations if one.url and one.url not in said}
+    lines = [f"- {url}" if title is None else f"- {title}: {url}" for url, title in pages.items()]
+    return "\n".join(["\n\nSources:", *lines]) if lines else ""
