@@ -294,6 +294,22 @@ def test_part_of_a_line_is_changed_by_a_command_where_the_lines_are_not_known() 
         assert lost == ()
 
 
+@pytest.mark.parametrize(
+    "content, name, told",
+    [
+        ("x = 1\n", "apply_patch", "*** Begin Patch\n*** Add File: p/a.py\n+x = 1\n*** End Patch"),
+        ("", "exec_command", {"cmd": "mkdir -p p && printf '' > p/a.py"}),
+        ("x = 1", "exec_command", {"cmd": "mkdir -p p && printf %s 'x = 1' > p/a.py"}),
+        ("x\r\n%", "exec_command", {"cmd": "mkdir -p p && printf 'x\\r\n%%' > p/a.py"}),
+    ],
+)
+def test_a_text_that_a_patch_cannot_hold_is_written_by_a_command(content: str, name: str, told: object) -> None:
+    to_codex = Translation(CLAUDE, CODEX.at("0.166.0"))
+    translated = to_codex.call(NativeCall("c1", "Write", {"file_path": "p/a.py", "content": content}))
+    (call,) = translated.calls
+    assert (call.native.name, call.native.arguments, translated.lost) == (name, told, ())
+
+
 def test_two_changes_of_a_file_at_once_are_not_both_said_of_the_lines_before_them() -> None:
     both = ((edit("c2", "= 1", "= 2"), UPDATED), (edit("c3", "x", "z"), UPDATED))
     calls, _ = to_codex(((READ, "1\tx = 1\n2\t"),), both)

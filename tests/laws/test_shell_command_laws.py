@@ -15,7 +15,10 @@ from dragoman.dialects.base.shell_intent import intents
 from dragoman.model import operations as op, outcomes as out
 from tests.strategies import TEXT, values
 
-OPERATIONS = (op.ReadFile, op.ListDirectory, op.FindFiles, op.SearchText, op.DeleteFile, op.MoveFile, op.EditFile)
+OPERATIONS = (
+    *(op.ReadFile, op.ListDirectory, op.FindFiles, op.SearchText),
+    *(op.WriteFile, op.DeleteFile, op.MoveFile, op.EditFile),
+)
 NAMES = (
     st.sampled_from(["a.py", "src/a b.py", "it's", "-x", "~/x", "/abs/é.txt", ".", "a\nb", "$HOME", "(x)", "!x"]) | TEXT
 )
@@ -40,6 +43,7 @@ ASKED = st.one_of(
         before=st.none() | st.integers(0, 3),
         respect_ignore=st.none() | st.booleans(),
     ),
+    st.builds(op.WriteFile, NAMES, NAMES | st.sampled_from(["", "a\r\n", "%s\\n\r\\", "-\r", "'$x`"])),
     st.builds(op.DeleteFile, NAMES),
     st.builds(op.MoveFile, NAMES, NAMES),
     st.builds(
@@ -97,6 +101,7 @@ RESULTS: dict[op.Operation, st.SearchStrategy[out.Outcome]] = {
     op.SearchText("x"): matches(op.SearchText("x")),
     op.SearchText("x", mode="files"): matches(op.SearchText("x", mode="files")),
     op.SearchText("x", mode="count"): matches(op.SearchText("x", mode="count")),
+    op.WriteFile("a", "x"): st.just(out.DoneOutcome()),
     op.DeleteFile("a"): st.just(out.ChangesOutcome((out.Change("a", "deleted"),))),
     op.MoveFile("a", "b"): st.just(out.ChangesOutcome((out.Change("a", "moved", "b"),))),
     op.EditFile("a", (op.Edit("x", "y"),)): st.just(out.ChangesOutcome((out.Change("a", "modified"),))),
@@ -208,6 +213,13 @@ def test_a_replacement_changes_the_text_and_nothing_else(folder: Path) -> None:
     edits = (op.Edit("it's $HOME", "EOF\n'''\\n{new}é"), op.Edit("o", "0", everywhere=True))
     assert run(op.EditFile("src/a b.py", edits), folder) == out.ChangesOutcome((out.Change("src/a b.py", "modified"),))
     assert (folder / "src" / "a b.py").read_bytes() == "0ne\r\ntw0\nEOF\n'''\\n{new}é\n".encode()
+
+
+@pytest.mark.parametrize("text", ["", "x", "it's $HOME\n", "a\r\nb%s\\n\\", "é✓\n\n"])
+@pytest.mark.parametrize("path", ["new.txt", "src/a b.py", "one/two/new.txt"])
+def test_a_text_is_written_as_it_is(folder: Path, path: str, text: str) -> None:
+    assert run(op.WriteFile(path, text), folder) == out.DoneOutcome()
+    assert (folder / path).read_bytes() == text.encode()
 
 
 @pytest.mark.parametrize(

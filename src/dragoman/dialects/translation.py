@@ -174,7 +174,11 @@ class Translation:
 
     def _spoken(self, source: Call, id: str, operation: op.Operation, files: KnownFiles | None) -> Translated:
         """One operation in the target's words: its tool for it, its tool for pictures or for files, or a command."""
-        exact = self._exact_edit(source, id, operation, files) if isinstance(operation, op.EditFile) else None
+        exact: Translated | None = None
+        if isinstance(operation, op.EditFile):
+            exact = self._exact_edit(source, id, operation, files)
+        elif isinstance(operation, op.WriteFile) and not operation.content.endswith("\n"):
+            exact = self._exact_text(source, id, operation)
         if files is not None:
             files.begin(operation)
         if exact is not None:
@@ -232,6 +236,14 @@ class Translation:
         except Unspeakable:
             return None
         return self._command(source, id, operation)
+
+    def _exact_text(self, source: Call, id: str, operation: op.WriteFile) -> Translated | None:
+        """A file whose last line has no end, where the target's tool would give it one (a patch does)."""
+        try:
+            changed = any(one.field == "content" for one in self._say_as.loss(operation))
+        except Unspeakable:
+            return None
+        return self._command(source, id, operation) if changed else None
 
     def _keeps_edits(self, operation: op.EditFile) -> bool:
         return all(one.field != "edits" for one in self._say_as.loss(operation))

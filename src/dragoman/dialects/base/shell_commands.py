@@ -262,6 +262,26 @@ def _matches_read(asked: op.SearchText, printed: str) -> out.Outcome | None:
 # ── changing ─────────────────────────────────────────────────────────────────
 
 
+_LONGEST: Final = 60_000
+"""Characters of a text in a command line: Linux takes 128 kB for one argument."""
+
+
+def _write(asked: op.WriteFile) -> InShell | None:
+    names, folder = _names(asked.path), posixpath.dirname(asked.path)
+    if names is None or not asked.overwrite or len(asked.content) > _LONGEST or asked.path.startswith("-"):
+        return None
+    form = ["%s", asked.content]
+    if not asked.content or "\r" in asked.content:  # shells lose a carriage return that is typed
+        form = [re.sub(r"[\\%\r]", lambda found: _IN_FORMAT[found[0]], asked.content)]
+        if form[0].startswith("-"):
+            return None
+    made = f"mkdir -p {shlex.quote(folder)} && " if folder.strip("./") else ""
+    return InShell(f"{made}{shlex.join(['printf', *form])} > {names}", op.WriteFile(asked.path, asked.content))
+
+
+_IN_FORMAT: Final = {"\\": "\\\\", "%": "%%", "\r": "\\r"}
+
+
 def _delete(asked: op.DeleteFile) -> InShell | None:
     names = _names(asked.path)
     return None if names is None else InShell(f"rm {names}", asked)
@@ -335,6 +355,10 @@ def _deleted(asked: op.DeleteFile, printed: str) -> out.Outcome:
     return out.ChangesOutcome((out.Change(asked.path, "deleted"),))
 
 
+def _written(asked: op.WriteFile, printed: str) -> out.Outcome:
+    return out.DoneOutcome()  # whether there was a file before, nobody knows
+
+
 def _moved(asked: op.MoveFile, printed: str) -> out.Outcome:
     return out.ChangesOutcome((out.Change(asked.path, "moved", asked.to),))
 
@@ -385,6 +409,7 @@ _WRITERS: Final[Mapping[type[op.Operation], _Writer]] = {
     op.DeleteFile: _delete,
     op.MoveFile: _move,
     op.EditFile: _replace,
+    op.WriteFile: _write,
 }
 IN_SHELL: Final = frozenset(_WRITERS)
 """The operations that a command can do, as far as its values allow."""
@@ -401,6 +426,7 @@ _RESULTS: Final[
     op.DeleteFile: (_silent, _deleted),
     op.MoveFile: (_silent, _moved),
     op.EditFile: (_silent, _replaced),
+    op.WriteFile: (_silent, _written),
 }
 _LEFT_OUT: Final[Mapping[type[op.Operation], tuple[str, ...]]] = {
     op.ListDirectory: ("ignore", "limit", "respect_ignore"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -484,14 +484,20 @@ def printed(stage: Stage, given: str | None) -> str | None:
                 return None
             return " ".join(texts if ended else texts[1:]) + ("\n" if ended else "")
         case "printf" if len(words) == 2 and words[1] is not None:
-            return None if re.search(r"%|\\[^nt\\]", words[1]) else _unescaped(words[1])
+            # Backslashes are read in pairs: the second of one escapes nothing.
+            return _unescaped(words[1]) if _FORMAT.fullmatch(words[1]) else None
         case "printf" if len(words) == 3 and words[1] in ("%s", "%s\\n") and words[2] is not None:
             return words[2] + ("\n" if words[1] == "%s\\n" else "")
     return None
 
 
+_ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\\\": "\\", "%%": "%"}
+_FORMAT: Final = re.compile(r"(?:[^%\\]|%%|\\[ntr\\])*")
+"""What `printf` prints without arguments, as far as every shell prints the same."""
+
+
 def _unescaped(text: str) -> str:
-    return re.sub(r"\\([nt\\])", lambda found: {"n": "\n", "t": "\t", "\\": "\\"}[found[1]], text)
+    return re.sub(r"\\[ntr\\]|%%", lambda found: _ESCAPES[found[0]], text)
 
 
 def _rm(place: Place, stage: Stage, skip: int = 1) -> list[op.Operation]:
