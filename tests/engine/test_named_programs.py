@@ -34,7 +34,18 @@ make -C ../x all
 make --directory=/tmp all
 make -C/tmp all
 make SHELL:=./x
+make 'x!=./x'
+make ' x != ./x'
+make x-y!=./x test
 make -[f] x
+npm test -C /tmp/x
+pnpm --dir=../x test
+yarn --cwd /tmp/x test
+cargo -C /tmp/x test
+go test -C /tmp/x ./...
+go test -C=/tmp/x ./...
+go test --C=../x ./...
+go test -gccgoflags=-B./x
 git -c core.pager=./x log
 git -c alias.x='!sh' x
 git -c 'core.sshCommand=./x' fetch

@@ -101,6 +101,30 @@ def test_a_line_of_several_commands_is_allowed_when_each_of_them_is() -> None:
     assert run("git status && git diff", Approval("allow", command="git *")) == "allow"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git status; mkdir x",
+        "mkdir x; git status",
+        "git status | tee x",
+        "git status || touch x",
+        "git status\ntouch x",
+    ],
+)
+def test_where_nothing_is_the_default_a_rule_allows_no_line_with_another_command(line: str) -> None:
+    """A hook leaves what no rule is about to its client: it must not say that a rule allows it."""
+    policy = ToolPolicy(default="allow", approval=(STATUS,))
+    call = Call("c1", (op.RunCommand(line),), NativeCall("c1", "x", {}))
+    assert verdict_on(call, (ANY,), policy) == ("allow", None)
+
+
+@pytest.mark.parametrize("paths", [("src/a", "other/b"), ("other/b", "src/a")])
+def test_where_nothing_is_the_default_a_rule_allows_no_call_with_another_operation(paths: tuple[str, str]) -> None:
+    policy = ToolPolicy(default="allow", approval=(Approval("allow", path="src/*"),))
+    call = Call("c1", tuple(op.DeleteFile(path) for path in paths), NativeCall("c1", "x", {}))
+    assert verdict_on(call, (ANY, ANY), policy) == ("allow", None)
+
+
 def test_a_line_written_out_whole_is_allowed_whatever_is_in_it() -> None:
     line = "make > log.txt && (cd sub; ls $HOME)"
     assert (run(line, Approval("allow", command=line)), run(f"{line}; rm x", Approval("allow", command=line))) == (

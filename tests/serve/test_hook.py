@@ -613,6 +613,8 @@ def test_a_command_that_a_rule_allows_may_be_given_to_filters_that_reach_nothing
         "make test 2>&1 | grep -i error | wc -l": "allow",
         "make test; echo $?": "allow",
         "cd src && make test 2>&1 | tail": "pass",
+        "make test; mkdir out": "ask",
+        "mkdir out; make test": "pass",
         "make test 2>&1 | tail a.py": "ask",
         "make test; cat a.py": "ask",
         "make test 2>&1 > out": "ask",

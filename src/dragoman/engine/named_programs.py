@@ -44,7 +44,7 @@ _SSH: Final = (
     r"(?i:o?\s*=?(?!(?:StrictHostKeyChecking|ConnectTimeout|ConnectionAttempts|BatchMode|User|Port|LogLevel|"
     r"UserKnownHostsFile|ServerAlive\w+|IdentitiesOnly|Compression|RequestTTY)[ =]))"
 )
-_TO_MAKE: Final = r"\A(?:[.\w]+)[:+?]*="
+_TO_MAKE: Final = r"(?!-)[^=]*="
 _OPTIONS: Final[dict[str, _Options]] = {
     "make": _Options("-[bBdeikLmnpqrRsStvw]*[fEI]", "--file --makefile --eval --include-dir", folder="-C --directory"),
     "ninja": _Options("-f", folder="-C"),
@@ -84,9 +84,15 @@ _OPTIONS: Final[dict[str, _Options]] = {
     "npm": _Options(
         "-c",
         "--script-shell --node-options --call --git --editor --viewer --userconfig --globalconfig --prefix",
+        folder="-C --dir --cwd",
     ),
-    "cargo": _Options("-Z", "--config --manifest-path", r"\A\+"),
-    "go": _Options("--?(?:exec|toolexec|vettool|overlay|modfile|compiler)(?:=|\\Z)", "", "-ext(?:ld|ar)|-linkmode"),
+    "cargo": _Options("-Z", "--config --manifest-path", r"\A\+", folder="-C"),
+    "go": _Options(
+        "--?(?:exec|toolexec|vettool|overlay|modfile|compiler|gccgoflags)(?:=|\\Z)",
+        "",
+        "-ext(?:ld|ar)|-linkmode",
+        folder="-C --C",
+    ),
     "gcc": _Options("-B|-fplugin|-wrapper|--?specs|-fuse-ld|-Xclang|@", "--plugin"),
     "pytest": _Options("-p(?!\\s*no:)|-c|-o", "--config-file --override-ini --rootdir --confcutdir"),
     "tox": _Options("-c|-x", "--conf --override"),
@@ -243,14 +249,15 @@ def _values(options: str, rest: Sequence[str], place: int) -> Iterator[str]:
             if _is_long(word, option):
                 yield from [word.partition("=")[2]] if "=" in word else following
         elif found := re.match(f"-[A-Za-z]*?{option[1]}", word) if not word.startswith("--") else None:
-            yield from [word[found.end() :]] if word[found.end() :] else following
+            yield from [word[found.end() :].removeprefix("=")] if word[found.end() :] else following
 
 
 def _runs(assignment: str) -> bool:
     """Whether a variable that make gets may be run: by its name, or because its value is a path or has commands."""
     name, _, value = assignment.partition("=")
-    name, own = name.rstrip(":+?"), name.endswith((":", "+", "?"))
-    if name in _MAKE_PROGRAMS or own or re.search(r"[$`;|&<>()!\\\n]", value):
+    if not re.fullmatch(r"[.\w-]+", name):  # `x!=command` runs it (GNU make 4.4), also with spaces around the name
+        return True
+    if name in _MAKE_PROGRAMS or re.search(r"[$`;|&<>()!\\\n]", value):
         return True
     return "/" in value and not _MAKE_PLACES.search(name)
 

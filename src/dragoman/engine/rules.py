@@ -100,7 +100,9 @@ def verdict_on(
 
 
 def _strictest(found: Iterable[Judged]) -> Judged | None:
-    return max(found, key=lambda one: STRICTNESS[one[0]], default=None)
+    """The strictest verdict. What no rule allows is stricter than what one does: a rule allows only what it is about,
+    and a hook leaves the rest to its client."""
+    return max(found, key=lambda one: (STRICTNESS[one[0]], one[1] is None), default=None)
 
 
 def _verdict(case: Case, policy: ToolPolicy) -> Judged:
@@ -111,7 +113,7 @@ def _verdict(case: Case, policy: ToolPolicy) -> Judged:
     if case.tool.approval == "always":
         return _without_rule(case.tool, policy)
     parts = case.parts()
-    judged = _strictest(_on_part(part, policy) for part in parts) or ("allow", None)
+    judged = _on_parts(parts, policy)
     if STRICTNESS[policy.unknown_commands] <= STRICTNESS[judged[0]]:
         return judged
     unclear = case.unclear(rules)
@@ -141,6 +143,18 @@ def _allowed_or_idle(case: Case, parts: list[Case], rules: tuple[Approval, ...])
     after = [part for part, is_allowed in zip(parts[first:], allowed[first:], strict=True) if not is_allowed]
     before = case.only(parts[:first]) if first else None
     return (before is None or before.unclear(rules) is None) and all(part.is_idle() for part in after)
+
+
+def _on_parts(parts: list[Case], policy: ToolPolicy) -> Judged:
+    """The strictest verdict on any command. After one that a rule allows, what no rule is about counts for nothing if
+    it only reads what it is given (`make test | tail`)."""
+    found: list[Judged] = []
+    for part in parts:
+        judged = _on_part(part, policy)
+        if judged[0] == "allow" and judged[1] is None and any(rule is not None for _, rule in found) and part.is_idle():
+            continue
+        found.append(judged)
+    return _strictest(found) or ("allow", None)
 
 
 def _on_part(part: Case, policy: ToolPolicy) -> Judged:
