@@ -132,6 +132,17 @@ async def test_a_wait_longer_than_ours_is_told_and_not_begun(user: User, api: st
     assert "trying again" not in answer.err
 
 
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_wait_is_said_once_where_nothing_is_tried_again(user: User, status: int) -> None:
+    busy = Raw(status, json.dumps(ERRORS["openai_chat"](status, "Busy.")).encode(), {"retry-after": "3600"})
+    for retries in ("0", "2"):
+        async with loopback(busy) as server:
+            answer = await runs(
+                user, None, "--retries", retries, "--model", MODELS["openai_chat"], "hi", **reached(server.url)
+            )
+        assert (answer.code, answer.err.count("asks for a wait of 3600 s")) == (4, 1)
+
+
 PAGE = b"<!DOCTYPE html>\n<html><head>\n<title>502 Bad\n Gateway</title></head><body>" + b"<p>nginx</p>\n" * 500
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from dragoman.apis import APIS, Encoded
+from dragoman.apis.base.endpoints import when
 from dragoman.errors import DefinitionError, EngineError
 from dragoman.model import (
     AnyChunk,
@@ -351,6 +353,27 @@ def test_any_error_body_is_an_engine_error(api: str, status: int | None, body: A
     assert error.message
     assert error.retryable is (status in (429, 500, 503, 529))
     assert not error.retryable or error.retry_after == 2
+
+
+_DIGITS = st.sampled_from(["0", "9", "2099", "31", "9" * 25, "-1", "1e999", "²"])
+_DATES = st.builds("Thu, {} Nov {} {}:00:00 {}{}".format, *[_DIGITS] * 3, st.sampled_from(["+", "-", "GMT"]), _DIGITS)
+
+
+@pytest.mark.parametrize("api", ALL)
+@given(st.text(max_size=40) | _DATES | _DIGITS)
+@example("Thu, 19 Nov 2099 10:00:00 +99999999999999999999")
+@example("Thu, 19 Nov 99999999999999999999 10:00:00 GMT")
+def test_any_retry_after_is_a_wait_or_none(api: str, text: str) -> None:
+    wait = APIS[api].error(429, {"Retry-After": text}, {}).retry_after
+    assert wait is None or 0 <= wait < 1e12
+
+
+@given(st.floats() | st.integers() | st.text(max_size=40) | _DATES | JSON)
+@example(1e20)
+@example(-(10**18))
+@example(float("nan"))
+def test_any_time_of_an_answer_is_a_time_or_none(value: Any) -> None:
+    assert isinstance(when(value), datetime | None)
 
 
 # ── requests ─────────────────────────────────────────────────────────────────

@@ -33,13 +33,14 @@ async def advice(error: EngineError, model: str, engine: Any) -> list[str]:
             "Check your network and, behind a proxy, HTTPS_PROXY;",
             "or use a model on this machine: --model ollama:NAME, or --model local:qwen2.5-coder-1.5b.",
         ]
+    is_said = not error.retry_after or "asks for a wait" in error.message
+    asked = "" if is_said else f" {provider} asks for a wait of {error.retry_after:.15g} s."
     if error.status == 429:
-        asked = "" if not error.retry_after else f" {provider} asks for a wait of {error.retry_after:.15g} s."
         return [
             f"Wait a while, check the limits of your account, or name another model: --model provider:model.{asked}"
         ]
     if error.status is not None and error.status >= 500:
-        return [f"The fault is on the side of {provider}: try again later, or name another model."]
+        return [f"The fault is on the side of {provider}: try again later, or name another model.{asked}"]
     return []
 
 

@@ -720,7 +720,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
     try:
         then = parsedate_to_datetime(header)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year or a zone of twenty digits
         return None
     seconds = math.ceil((then - datetime.now(UTC)).total_seconds()) if then.tzinfo else 0
     return float(seconds) if seconds > 0 else None  # a moment that has gone by says nothing: clocks differ

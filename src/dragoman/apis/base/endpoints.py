@@ -242,11 +242,11 @@ def still_running(batch: Batch) -> EngineError:
 
 def when(value: Any) -> datetime | None:
     """A time as a response states it: seconds since 1970, or text."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return datetime.fromtimestamp(value, UTC)
     try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
         return datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
+    except (ValueError, OverflowError, OSError):  # a number that is no second of any year
         return None
 
 
