@@ -259,13 +259,15 @@ def test_the_cards_of_usage_are_what_sql_counts(shown: Shown) -> None:
         "SELECT (SELECT count(DISTINCT session) FROM (SELECT session FROM calls UNION SELECT session FROM usage)),"
         " (SELECT count(*) FROM calls), (SELECT count(*) FILTER (status = 'failed') FROM calls),"
         " (SELECT sum(tokens) FROM usage WHERE NOT repeated), (SELECT sum(cost) FROM usage WHERE NOT repeated),"
-        " (SELECT count(*) FILTER (cost IS NULL) FROM usage WHERE NOT repeated)"
+        " (SELECT count(*) FILTER (cost IS NULL) FROM usage WHERE NOT repeated),"
+        " (SELECT count(*) FILTER (doubtful > 0) FROM usage WHERE NOT repeated)"
     )
-    sessions, calls, failed, tokens, cost, unpriced = row
-    cards = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]*)</dd>", "".join(shown.html("/usage"))))
+    sessions, calls, failed, tokens, cost, unpriced, doubtful = row
+    assert doubtful  # Claude Code 2.1.54 logs counts too early
+    cards = dict(re.findall(r"<dt>([^<]+)</dt><dd[^>]*>([^<]*)</dd>", "".join(shown.html("/usage"))))
     assert cards.keys() >= {"Sessions", "Cost", "Tokens", "Calls"}
-    assert (cards["Sessions"], cards["Calls"], cards["Tokens"]) == (f"{sessions:,}", f"{calls:,}", f"{tokens:,}")
-    assert cards["Cost"] == dollars(cost)
+    assert (cards["Sessions"], cards["Calls"], cards["Tokens"]) == (f"{sessions:,}", f"{calls:,}", f"{tokens:,}?")
+    assert cards["Cost"] == f"{dollars(cost)}?"
     text = "".join(shown.html("/usage"))
     assert f"{unpriced:,} exchanges of unknown price are not in it" in text
     assert f"{failed / calls:.1%} failed" in text
