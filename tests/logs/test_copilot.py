@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman.logs import FORMATS, Places, read, sessions_of
+from dragoman.logs.base.format import EitherReader, LinesReader
 from dragoman.model import (
     AgentEnded,
     AgentStarted,
@@ -525,3 +528,32 @@ def test_the_first_versions_name_a_server_in_the_tool_alone_and_an_agent_by_its_
     assert [(event.text, event.stream) for event in told if isinstance(event, ModelSaid)] == [("Seen.", "c-1")]
     assert [event.call_id for event in told if isinstance(event, AgentStarted)] == ["c-1"]
     assert isinstance(calls["c-3"].call.operations[0], Unrecognised), "two hyphens may be split in two ways"
+
+
+ODD: list[dict[str, Any]] = [
+    {"type": "session.start", "data": None},
+    {"type": 7, "data": {"toolCallId": "c-1"}},
+    {"type": "hook.start", "data": [1], "agentId": 3},
+    {"type": "hook.start", "data": {"toolCallId": 1, "parentToolCallId": None, "apiCallId": 2}, "parentId": 5},
+    {"type": "assistant.message", "data": {"content": "a"}, "timestamp": "2026-11-16T02:00:54.169"},
+    {"type": "assistant.message", "data": {"content": "a"}, "timestamp": "2026-11-16T02:00:54.1694+01:00"},
+    {"type": "assistant.message", "data": {"content": "a"}, "timestamp": 1795118332317, "agentId": ""},
+    {"type": "assistant.message", "data": {"content": "a"}, "timestamp": "yesterday", "id": None, "agentId": "a-1"},
+    {"type": "of.another", "data": {}},
+    {"data": {"content": "a"}},
+    {},
+]
+
+
+@pytest.mark.parametrize("sample", [COPILOT, lines(*ODD)])
+def test_a_line_means_the_same_whether_it_is_read_by_its_usual_shape_or_as_any_json(sample: bytes) -> None:
+    def told(decode: Callable[[Any], Any] | None) -> list[AnyEvent]:
+        either = FORMATS["copilot"].reader(Path("p-1/events.jsonl"))
+        assert isinstance(either, EitherReader)
+        reader = either.choose(sample, is_whole=False)
+        assert isinstance(reader, LinesReader)
+        if decode is not None:
+            reader.decode = decode
+        return [*reader.feed(sample), *reader.close()]
+
+    assert told(None) == told(msgspec.json.decode)

@@ -29,6 +29,10 @@ def as_name(value: Any) -> str | None:
 
 def as_integer(value: Any) -> int | None:
     """An integer of 64 bits: what a database holds, and more than anybody counts. JSON may have 12 as `12.0`."""
+    if type(value) is int:  # as nearly always, and readers ask this several times for each record
+        return value if -(2**63) <= value < 2**63 else None
+    if value is None:
+        return None
     if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:

@@ -7,10 +7,11 @@ Sessions of 2025 are documents: see `copilot_document`.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -214,9 +215,32 @@ def _is_first(record: Any) -> bool:
     )
 
 
+class _Record(msgspec.Struct, gc=False):
+    """What is read of a line, in the order the client writes it."""
+
+    type: Any = None
+    data: dict[str, Any] = {}
+    id: Any = None
+    timestamp: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = None
+    parent: Any = msgspec.field(default=None, name="parentId")
+    agent: Any = msgspec.field(default=None, name="agentId")
+
+
+def _record_of(value: dict[str, Any]) -> _Record:
+    """A record that was read as any JSON."""
+    return _Record(
+        *(value.get("type"), as_object(value.get("data")), value.get("id"), moment(value.get("timestamp"))),
+        *(value.get("parentId"), value.get("agentId")),
+    )
+
+
+_decode_record = msgspec.json.Decoder(_Record).decode
+
+
 class _Reader(LinesReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path, Normaliser(CLIENT, CLIENT, path.stem))
+        self.decode = _decode_record
         # Each session has a folder of its own; only its first record and what is printed last name the session.
         self._session = path.absolute().parent.name if path.name == "events.jsonl" else None
         self._version: str | None = None
@@ -242,20 +266,28 @@ class _Reader(LinesReader):
         self._make_noted = self.normaliser.maker(ev.ClientNoted, "name", "data", "call_id")
 
     def add_record(self, value: Any, source: ev.Source, events: list[ev.AnyEvent]) -> None:
-        if not isinstance(value, dict):
+        if type(value) is _Record:
+            record = value
+        elif isinstance(value, dict):
+            record = _record_of(value)
+        else:
             events.append(self.normaliser.unreadable(source, "a record is a JSON object"))
             return
-        kind, data = value.get("type"), as_object(value.get("data"))
-        place = self._place(value, data, source)
+        kind, data = record.type, record.data
+        place = self._place(record, data, source)
         if "parentToolCallId" in data:
             self._tell(self._agent_found(as_text(data["parentToolCallId"]), place), events)
-        tell = _TELLERS.get(kind) if isinstance(kind, str) else None
-        if tell is not None:
-            self._tell(tell(self, data, place), events)
-        elif isinstance(kind, str) and kind in _KNOWN_NOTES:  # as most are
-            self._tell((self._noted(kind, data, place),), events)
-        else:
-            self._tell((self.normaliser.unknown(place, kind if isinstance(kind, str) else None),), events)
+        if isinstance(kind, str):
+            if kind in _KNOWN_NOTES:  # as most are
+                noted = self._noted(kind, data, place)
+                self._last = noted.id
+                events.append(noted)
+                return
+            tell = _TELLERS.get(kind)
+            if tell is not None:
+                self._tell(tell(self, data, place), events)
+                return
+        self._tell((self.normaliser.unknown(place, kind if isinstance(kind, str) else None),), events)
 
     def _tell(self, told: Iterable[ev.AnyEvent], events: list[ev.AnyEvent]) -> None:
         for event in told:
@@ -266,26 +298,25 @@ class _Reader(LinesReader):
         for stream in list(self._used):
             yield from self._counted(stream)
 
-    def _place(self, value: dict[str, Any], data: dict[str, Any], source: ev.Source) -> Place:
-        id, parent, agent = value.get("id"), value.get("parentId"), None
-        if "agentId" in value:
-            agent = as_text(value["agentId"])
-        if not agent and "parentToolCallId" in data:
-            agent = self._agents.get(str(data["parentToolCallId"]))
+    def _place(self, record: _Record, data: dict[str, Any], source: ev.Source) -> Place:
+        id, parent, agent = record.id, record.parent, record.agent
+        if not agent or not isinstance(agent, str):
+            agent = self._agents.get(str(data["parentToolCallId"])) if "parentToolCallId" in data else None
         return Place(
             source,
             f"{id}@{source.offset}" if isinstance(id, str) else f"@{source.offset}",
             self._session,
             agent or "main",
             self._version,
-            moment(value.get("timestamp")),
+            record.timestamp,
             parent if isinstance(parent, str) else None,
             as_text(data["apiCallId"]) if "apiCallId" in data else None,
         )
 
     def _noted(self, kind: str, data: dict[str, Any], place: Place) -> ev.AnyEvent:
-        facts = {key: data[key] for key in _NOTED.get(kind, ()) if key in data}
-        return self._make_noted(place, kind, facts, as_text(data.get("toolCallId")))
+        kept = _NOTED.get(kind)
+        facts = {key: data[key] for key in kept if key in data} if kept else {}
+        return self._make_noted(place, kind, facts, as_text(data["toolCallId"]) if "toolCallId" in data else None)
 
     # ── the session ────────────────────────────────────────────────────────
 
@@ -591,10 +622,11 @@ class _Tally:
 
     def add(self, model: str | None, used: dict[str, Any]) -> Usage:
         """Counts these tokens."""
+        said = [(key, count) for key in _COUNTERS if (count := as_integer(used.get(key)))]
         for counted in (self._counts, self._of_run):
             counts = counted.setdefault(model, dict.fromkeys(_COUNTERS, 0))
-            for key in _COUNTERS:
-                counts[key] += as_integer(used.get(key)) or 0
+            for key, count in said:
+                counts[key] += count
         return _usage(used)
 
     def left(self, totals: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Usage]]:
