@@ -349,3 +349,25 @@ async def test_a_picture_at_an_address_has_a_type_where_the_api_asks_for_one(
         assert await posted(served, asked, "/v1/chat/completions") == 200
     (part,) = upstream.requests[0].body["contents"][0]["parts"]
     assert part == {"fileData": {"mimeType": kind, "fileUri": address}}
+
+
+@pytest.mark.parametrize("api", ["openai_chat", "openai_responses", "gemini_generate"])
+async def test_the_summary_of_a_conversation_is_told_to_every_model(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anthropic's API makes one of what came before, and gets it back as a block of its own."""
+    said = [
+        {"role": "assistant", "content": [{"type": "compaction", "content": "They counted ten beans."}]},
+        {"role": "user", "content": "How many?"},
+    ]
+    async with gateway(monkeypatch, api, Turn("Ten.")) as (served, upstream):
+        assert await posted(served, {"model": "m", "max_tokens": 9, "messages": said}) == 200
+    assert "They counted ten beans." in json.dumps(upstream.requests[0].body)
+
+
+@pytest.mark.parametrize("kind", ["compaction", "compaction_summary"])
+async def test_a_conversation_that_only_its_provider_can_read_is_refused(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [{"type": kind, "encrypted_content": "x"}, {"role": "user", "content": "Go on."}]
+    async with gateway(monkeypatch, "anthropic_messages", Turn("Yes.")) as (served, upstream):
+        assert await posted(served, {"model": "m", "input": said}, "/v1/responses") == 400
+        assert upstream.requests == []

@@ -45,7 +45,10 @@ class ResponsesServer(OpenAiServer):
     name: ClassVar[str] = NAME
     effort_options: ClassVar[tuple[str, ...]] = ("reasoning.effort", "text.verbosity")
     thinking_options: ClassVar[tuple[str, ...]] = ("reasoning",)
-    references: ClassVar[tuple[str, ...]] = ("previous_response_id", "conversation", "prompt", "item_reference")
+    references: ClassVar[tuple[str, ...]] = (
+        *("previous_response_id", "conversation", "prompt", "item_reference"),
+        *("compaction", "compaction_summary"),  # the conversation before it, encrypted
+    )
 
     def asked(self, method: str, path: str) -> Asked | None:
         if method == "POST" and path.endswith("/responses"):

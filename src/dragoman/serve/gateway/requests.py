@@ -218,6 +218,13 @@ class Walk:
         self._unsaid = self._unsaid or _kind(part.item)
         return part
 
+    def _said_before(self, part: AnyPart) -> AnyPart:
+        """What a model said, as text where only the client's API has it: the summary of a conversation (Anthropic)."""
+        if not isinstance(part, OpaquePart) or part.api == self._api:
+            return part
+        text = part.item.get("content")
+        return TextPart(text) if isinstance(text, str) and text else part
+
     def _is_open(self, result: NativeResult) -> bool:
         return self._open is not None and base_of(result.call_id) == self._open.kept.base
 
@@ -234,7 +241,7 @@ class Walk:
             self._open = _Open(kept, groups)
             return
         self._close()
-        parts = tuple(part for part in item.parts if not isinstance(part, ThinkingPart))
+        parts = tuple(self._said_before(part) for part in item.parts if not isinstance(part, ThinkingPart))
         if parts:
             made_by = msgspec.structs.replace(item.provenance or Provenance(), dialect=self._client)
             self._add(msgspec.structs.replace(item, parts=parts, provenance=made_by))
