@@ -186,6 +186,12 @@ async def test_a_model_that_nothing_can_make_call_the_tool_may_write_the_value()
     assert (failed.status, failed.output) == ("failed", None)
 
 
+async def test_a_model_that_writes_the_value_where_it_must_call_the_tool_has_answered() -> None:
+    engine = ScriptedEngine(["Tea.", *[json.dumps(ANSWER)] * 3], features=Features(choices=("auto", "one")))
+    result = await Orchestrator(engine, output=Struct).run("go")
+    assert (result.status, result.error, result.output) == ("completed", None, Struct("tea", 2))
+
+
 async def test_what_did_not_fit_is_said_of_an_answer_by_a_tool_too() -> None:
     engine = ScriptedEngine(["Tea.", calls("1", "final_answer", {"count": "x"})], features=Features(choices=("one",)))
     result = await Orchestrator(engine, output=Struct, output_retries=0).run("go")

@@ -354,7 +354,8 @@ class Orchestrator(Generic[OutputT]):
         if result.status not in ("completed", "limited"):
             return result
         with suppress(ToolError):  # where nothing can make it call the tool, a model may write the value instead
-            return msgspec.structs.replace(result, output=output.read(result.text))
+            value = output.read(result.text)
+            return msgspec.structs.replace(result, status="completed", error=None, output=value)
         return _unfit(result, problems[-1])
 
     def _takes_schema(self, output: Output) -> bool:
