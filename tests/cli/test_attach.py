@@ -40,7 +40,7 @@ def parts(heard: Heard) -> list[Any]:
 
 async def test_files_and_standard_input_are_sent_as_they_are(user: User) -> None:
     (user.here / "dot.png").write_bytes(PNG)
-    (user.here / "notes.txt").write_text("tea\n")
+    (user.here / "notes.txt").write_text("tea\n", encoding="utf-8-sig")
     async with loopback(DONE) as server:
         words = ("-a", "notes.txt", "-a", "dot.png", "-a", "-", "--max-turns", "3", "what is it?")
         answer = await runs(user, server, *words, stdin=b"%PDF-1.7\n\xff")

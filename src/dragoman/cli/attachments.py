@@ -18,7 +18,7 @@ def content_of(content: bytes, name: str) -> str | model.Media:
     """Content as a part of a message: text as text, which every model reads; anything else as media."""
     media = attachment(content, name)
     if media.media_type.startswith("text/"):
-        return f"Contents of {name}:\n\n{content.decode()}"
+        return f"Contents of {name}:\n\n{content.decode('utf-8-sig')}"
     return media
 
 
