@@ -86,3 +86,14 @@ def test_the_page_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> No
     exec(program, {})
     shown = [line.removeprefix("# ") for line in program.splitlines() if line.startswith("# ")]
     assert capsys.readouterr().out.splitlines() == shown
+
+
+@pytest.mark.parametrize("api", list(APIS))
+def test_what_is_no_dict_and_no_message_is_refused_with_what_to_give(api: str) -> None:
+    dicts: Any = [{"role": "user", "content": "Hi"}]
+    for given in (dicts, None, "Hi"):
+        with pytest.raises(DefinitionError, match=r"it is a dict with its messages, \{\"(messages|input|contents)\": "):
+            APIS[api].read_conversation(given)
+    for given in (dicts, dicts[0], None, "Hi", ("Hi",)):
+        with pytest.raises(DefinitionError, match="is no message: make them with `user`"):
+            APIS[api].write_conversation(given)

@@ -475,12 +475,15 @@ async def test_what_is_no_text_no_purpose_and_no_batch_is_refused_before_anythin
     async with loopback() as server:
         engine = HttpEngine("openai_chat", Transport(server.url), provider="openai")
         embedder = Embedder(engine, model_name="m")
-        with pytest.raises(ConfigError, match="embeddings are made of texts, not of 5"):
-            await embedder.embed(wrong)
+        for texts, first in ((wrong, "5"), (5, "5"), (None, "None"), (["a", None], "None")):
+            with pytest.raises(ConfigError, match=f"embeddings are made of texts, not of {first}"):
+                await embedder.embed(texts)
         with pytest.raises(ConfigError, match=r"purpose must be one of query, document, .*, not 'searching'"):
             await embedder.embed("x", purpose=odd)
         with pytest.raises(ConfigError, match="a dict of prompts by ids of yours"):
             await Batches(Orchestrator(engine, model_name="m")).submit(wrong)
+        with pytest.raises(ConfigError, match="a dict of prompts by ids of yours"):
+            await Batches(Orchestrator(engine, model_name="m")).submit({1: "x"})  # type: ignore[dict-item]
         with pytest.raises(ConfigError, match=re.escape("for an Orchestrator, not for [5]")):
             Batches(wrong)
         await embedder.close()

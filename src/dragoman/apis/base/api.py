@@ -23,7 +23,7 @@ from dragoman.bounded import remember
 from dragoman.errors import DefinitionError, EngineError, nearest
 from dragoman.model import request as req
 from dragoman.model.base import Value
-from dragoman.model.conversation import AnyPart, Conversation, MediaPart, Reply, Usage
+from dragoman.model.conversation import AnyPart, Conversation, MediaPart, Message, Reply, Usage
 from dragoman.model.json_text import DEEPEST, is_too_deep
 
 from .conversation_order import History
@@ -162,11 +162,23 @@ class Api(abc.ABC):
         `model` matters where models of one API take different things. Raises `DefinitionError` for what this API
         cannot carry.
         """
-        body = self.encode(req.Request(model or "any", tuple(conversation))).body
+        given: Any = conversation
+        messages = (given,) if isinstance(given, str | Mapping) or not isinstance(given, Iterable) else tuple(given)
+        wrong = [reprlib.repr(one) for one in messages if not isinstance(one, Message | Reply)]
+        if wrong:
+            told = f"{wrong[0]} is no message: make them with `user`, `assistant`, … or with read_conversation"
+            raise DefinitionError(f"the conversation for {self.name}", [told], verdict="cannot be written")
+        body = self.encode(req.Request(model or "any", messages)).body
         return {name: body[name] for name in self.conversation_fields if name in body}
 
     def read_conversation(self, fields: Mapping[str, Any]) -> Conversation:
         """The conversation of a request body, or of the fields that `write_conversation` gives."""
+        given: Any = fields
+        if not isinstance(given, Mapping):
+            told = (
+                f'it is a dict with its messages, {{"{self.conversation_fields[-1]}": […]}}, not {reprlib.repr(given)}'
+            )
+            raise DefinitionError(f"the conversation for {self.name}", [told], verdict="cannot be read")
         chosen = {name: fields[name] for name in self.conversation_fields if name in fields}
         if not chosen:
             names = " nor ".join(map(repr, self.conversation_fields))

@@ -96,7 +96,8 @@ class Batches(Generic[AnswerT]):
         A failure after which the provider may have the batch is not retried: look for it there before you submit again.
         """
         setup = self._setup
-        if not isinstance(prompts, Mapping):
+        given: Any = prompts
+        if not isinstance(given, Mapping) or not all(isinstance(id, str) for id in given):
             raise ConfigError('a batch is submitted as a dict of prompts by ids of yours: {"r1": "…", "r2": "…"}')
         if setup.output is not None and "response_schema" not in setup.settings:
             raise ConfigError(

@@ -90,10 +90,10 @@ class Embedder:
 
         `purpose` says what they are for, where a model makes a difference: "query" and "document" for search.
         """
-        wanted: list[Any] = [texts] if isinstance(texts, str) else list(texts)
-        wrong = next((text for text in wanted if not isinstance(text, str)), None)
-        if wrong is not None:
-            raise ConfigError(f"embeddings are made of texts, not of {reprlib.repr(wrong)}")
+        wanted: list[Any] = [texts] if isinstance(texts, str) or not isinstance(texts, Iterable) else list(texts)
+        wrong = [text for text in wanted if not isinstance(text, str)]
+        if wrong:
+            raise ConfigError(f"embeddings are made of texts, not of {reprlib.repr(wrong[0])}")
         if purpose is not None and purpose not in get_args(Purpose):
             raise ConfigError(f"purpose must be one of {', '.join(get_args(Purpose))}, not {purpose!r}")
         endpoints = self.engine.api.endpoints()
