@@ -11,8 +11,9 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from dragoman.cli.commands.browse import conversation_of
-from dragoman.cli.terminal.browser import Browser, Entry, Transcript
+from dragoman.cli.terminal.browser import Browser, Entry, Transcript, entries_of
 from dragoman.logs import Query
+from dragoman.logs.export import Conversation, Part, Said
 from tests.cli.conftest import User
 from tests.logs.samples import CLAUDE, CODEX
 
@@ -65,6 +66,17 @@ def test_a_transcript_has_all_that_was_said_and_folds_calls_to_a_line(query: Que
     assert not any(entry.folded for entry in program.transcript.entries)
     type_(program, "a")
     assert all(entry.folded for entry in program.transcript.entries)
+
+
+def test_an_entry_says_who_spoke_and_what_a_note_is_about() -> None:
+    said = [
+        Said("user", "User", [], time="09:00:00 UTC"),
+        Said("user", "Agent", []),
+        Said("user", "Command /clear", []),
+        Said("note", "Model changed to gpt-5.2", []),
+    ]
+    heads = [entry.head for entry in entries_of(Conversation("s-1", "A session", [], [Part(1, said)], []))]
+    assert heads == ["you  09:00:00 UTC", "Agent", "Command /clear", "Model changed to gpt-5.2"]
 
 
 def test_n_goes_to_the_next_failure_and_opens_it(query: Query) -> None:

@@ -149,6 +149,10 @@ def test_agents_stand_inside_their_call_and_times_and_costs_are_shown(reader: Us
     assert shown.index("→ Task") < shown.index("Inside.") < shown.index("After it.")
     assert "── turn 0 ── 09:00:00  Go." in shown
     assert "1,000,000? tokens · $5.00" in shown
+    seen = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", reader.sees("show", "s-7", columns=34).out)
+    lines = [line.split("\r")[-1] for line in seen.splitlines()]
+    assert [line for line in lines if len(line) > 34] == []
+    assert [line.strip() for line in lines[lines.index("      session s-7") + 1 :][:2]] == ["a-1", "(spawned by c1)"]
 
 
 def test_steps_and_tree_are_a_line_each(reader: User) -> None:

@@ -91,8 +91,14 @@ def _noting(
 
 def _head(console: Console, session: model.Session, indent: str) -> None:
     facts = [session.client, session.version, session.cwd, ", ".join(session.models)]
-    spawned = f" (spawned by {session.parent_call})" if session.parent_call else ""
-    console.line(f"{indent}session {session.id} {session.stream}{spawned}", "strong")
+    spawned = f"(spawned by {session.parent_call})" if session.parent_call else ""
+    names = " ".join(filter(None, (f"session {session.id}", session.stream, spawned)))
+    if len(names) <= _room(len(indent), len(names)):
+        console.line(indent + names, "strong")
+    else:  # no id is broken
+        console.line(f"{indent}session {session.id}", "strong")
+        for name in filter(None, (session.stream, spawned)):
+            console.line(f"{indent}  {name}", "strong")
     told = " · ".join(fact for fact in facts if fact)
     console.line(f"{indent}  {short(told, _room(len(indent) + 2, len(told) or 1))}", "quiet")
 

@@ -50,7 +50,6 @@ _KINDS: Final = {
     "user": "you",
     "model": "model",
     "thought": "thinks",
-    "note": "note",
     "error": "error",
     "system": "system",
 }
@@ -99,7 +98,9 @@ def _entry(said: Said, depth: int, *, begins_turn: bool) -> Entry:
         return Entry(
             depth, "bad" if said.failed else "", head, body, folded=True, failed=said.failed, begins_turn=begins_turn
         )
-    title = _KINDS.get(said.kind, said.kind)
+    # What a client or another agent said, nobody did who sits here; a note says nothing but what it is about.
+    is_told = said.kind == "note" or (said.kind == "user" and said.title != "User")
+    title = said.title if is_told else _KINDS[said.kind]
     clock = f"  {said.time}" if said.time else ""
     style = {"user": "user", "error": "bad", "model": "strong"}.get(said.kind, "quiet")
     is_aside = said.kind in ("thought", "note", "system")
