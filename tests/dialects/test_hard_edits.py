@@ -1,7 +1,7 @@
 """Hard edits, as the clients did them: line ends, byte order marks, white space, letters, lines that nearly fit.
 
-Each was run through the eight clients on loopback on 2026-11-18, in the versions of `tests/clients/install.py`; the
-expected file is what the client left. `python -m tests.clients.edits` runs random ones.
+Each was run through the eight clients on loopback on 2026-11-18 or 19, in the versions of `tests/clients/install.py`;
+the expected file is what the client left. `python -m tests.clients.edits` runs random ones.
 """
 
 from __future__ import annotations
@@ -41,6 +41,44 @@ HARD: dict[str, tuple[str, str, str, dict[str, str]]] = {
         "x",
         {"copilot": "x\nb\n", "continue": "\ufeffx\nb\n"},
     ),
+    "a byte order mark in the new text": (
+        "\ufeffa\nb\n",
+        "a",
+        "\ufeffx",
+        {
+            "claude_code gemini_cli copilot cline pi continue": "\ufeff\ufeffx\nb\n",
+            "qwen_code opencode": "\ufeffx\nb\n",
+        },
+    ),
+    "byte order marks in both texts": (
+        "\ufeffa\nb\n",
+        "\ufeffa",
+        "\ufeffx",
+        {"gemini_cli opencode copilot cline continue": "\ufeffx\nb\n"},
+    ),
+    "two byte order marks in the new text": (
+        "\ufeffa\nb\n",
+        "a",
+        "\ufeff\ufeffx",
+        {
+            "claude_code gemini_cli copilot cline pi continue": "\ufeff\ufeff\ufeffx\nb\n",
+            "qwen_code": "\ufeff\ufeffx\nb\n",
+            "opencode": "\ufeffx\nb\n",
+        },
+    ),
+    "a line end for lines that are found without theirs": (
+        "z \nq\nb\n",
+        "z\nq\n",
+        "\n",
+        {"gemini_cli opencode continue": "\n\nb\n", "qwen_code": "b\n", "copilot pi": "\nb\n"},
+    ),
+    "lone returns in the old text": (
+        "a\rb’\rc\r",
+        "a\rb’",
+        "x",
+        {"claude_code gemini_cli qwen_code opencode copilot cline continue": "x\rc\r", "pi": "x\nc\n"},
+    ),
+    "lone returns in texts that are the same": ("a’\rb\r", "\rb\r", "\rb\r", {"cline": "a’\rb\r"}),
     "nothing left but a byte order mark": (
         "\ufeffa\n",
         "a\n",

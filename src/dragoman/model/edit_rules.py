@@ -80,6 +80,11 @@ class Step(Value, frozen=True):
     limit."""
 
 
+ByteOrderMark = Literal["kept", "not_twice", "one", "text"]
+"""What a byte order mark is: `kept` before the text, whatever that begins with; not written where the new text begins
+with one (`not_twice`); `one`, however many that has; or text of the first line."""
+
+
 class PatchRules(Value, frozen=True):
     """How a client applies a patch of whole lines. The default is what dragoman itself does."""
 
@@ -123,8 +128,7 @@ class PatchRules(Value, frozen=True):
     at_end: Literal["after_cursor", "anywhere", "preferred", "ignored"] = "after_cursor"
     """Whether lines that must be at the end of the file must also come after those found before; or may also be
     elsewhere; or whether nobody asks where they are."""
-    byte_order_mark: Literal["kept", "text"] = "kept"
-    """Whether a byte order mark is part of the first line."""
+    byte_order_mark: ByteOrderMark = "kept"
     no_change: Literal["refuse", "accept"] = "refuse"
     """What is done with a patch that leaves a file as it is (its line ends too)."""
     moves_over: bool = False
@@ -166,8 +170,7 @@ class EditRules(Value, frozen=True):
     """Words that, with an ellipsis and alone on a line of the new text, stand for left out code, and are refused."""
     file_view: Literal["lf", "kept", "all_lf"] = "lf"
     """How the file's line ends are seen: `lf` takes CRLF for LF, `all_lf` a lone CR too."""
-    byte_order_mark: Literal["kept", "text"] = "kept"
-    """Whether a byte order mark is part of the first line."""
+    byte_order_mark: ByteOrderMark = "kept"
     texts_view: Literal["lf", "kept", "as_file", "new_as_first"] = "lf"
     """How those of the old and the new text are seen: `as_file` as the file has them; `new_as_first` those of the
     new text as most of the file's first five lines have them, and those of the old text as they are given."""

@@ -72,7 +72,7 @@ def described(rules: EditRules | None) -> str:
         "words for left out code are refused" if known.placeholders else "",
         "a missing file is made" if known.missing == "create" else "",
         _ENDS.get(known.line_ends, ""),
-        "a byte order mark is text of the first line" if known.byte_order_mark == "text" else "",
+        _MARKS[known.byte_order_mark],
         "the end of the last line is kept" if known.final_newline == "restored" else "",
         r"`\uXXXX` in the call stands for a character" if known.decode_escapes else "",
         _REWRITTEN.get(known.rewrites, ""),
@@ -81,6 +81,14 @@ def described(rules: EditRules | None) -> str:
         "lines around the change are shown" if known.shows != "nothing" else "",
     ]
     return "; ".join([f"looks for {steps}", *filter(None, more)])
+
+
+_MARKS = {
+    "kept": "",
+    "not_twice": "a byte order mark is not written twice",
+    "one": "one byte order mark is written, however many there are",
+    "text": "a byte order mark is text of the first line",
+}
 
 
 def _goes_on(rules: EditRules) -> bool:

@@ -425,6 +425,7 @@ EDIT_RULES = EditRules(
     ),
     empty_old="create",
     file_view="kept",
+    byte_order_mark="one",
     texts_view="as_file",
     most_lines=True,
 )
@@ -526,6 +527,7 @@ PATCHING_RULES = EditRules(
         anchors="trimmed_both",
         line_ends="lf",
         returns="text",
+        byte_order_mark="one",
         keeps_context=False,
         ends_file=True,
         blank_end=True,

@@ -180,6 +180,7 @@ EDIT_RULES = EditRules(
     empty_old="create",
     read_first=True,
     notebooks=False,
+    byte_order_mark="not_twice",
     texts_view="kept",
     line_ends="any",
     delete_line_end="sought",

@@ -107,7 +107,7 @@ def _counted_by_text(
         text = asked.text[place.start : place.end]
         if not text:
             continue
-        if rules.delete_line_end == "sought" and not asked.new and text[-1] != "\n" and f"{text}\n" in asked.text:
+        if rules.delete_line_end == "sought" and not place.new and text[-1] != "\n" and f"{text}\n" in asked.text:
             at = asked.text.index(f"{text}\n")
             text, place = f"{text}\n", Place(at, at + len(text) + 1, "")
         if rules.most_lines and _too_large(text, asked.old):

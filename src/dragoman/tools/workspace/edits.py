@@ -24,7 +24,7 @@ from .file_lines import LosesText, after_line_end
 from .folding import BLANKS_AT_ENDS, TYPOGRAPHY, decoded_escapes, folded_text, strip
 from .line_marks import line_name, mark_of, read_line_name
 from .patching import PASSES, patched, trimmed_anchors, whole_lines
-from .text import Document, encoded, printable
+from .text import Document, encoded, printable, without_second_mark
 
 Fold = Callable[[str], str]
 # Why a text was not found although it nearly is there: how lines must be folded for it to be found.
@@ -50,7 +50,8 @@ def edited(data: bytes, edits: Sequence[Edit], path: str, rules: EditRules = EXA
     total = 0
     line = 0
     against_original: list[Place] = []
-    olds = [(edit.old or "").replace("\r\n", "\n") for edit in edits]
+    lone_end = "\n" if rules.file_view == "all_lf" else "\r"
+    olds = [(edit.old or "").replace("\r\n", "\n").replace("\r", lone_end) for edit in edits]
     loose = rules.rewrites != "matches" and any(old not in original for old in olds)
     if loose:
         document.text = folded_text(original, rules.steps[-1].fold)
@@ -114,6 +115,7 @@ def _finish(document: Document, original: str, rules: EditRules) -> None:
             document.splice([(len(document.text), len(document.text), "\n")])
         elif has and not had:
             document.splice([(len(document.text) - 1, len(document.text), "")])
+    document.text = without_second_mark(document.text, document.encoding, rules.byte_order_mark)
     document.unify(rules.line_ends)
 
 

@@ -18,7 +18,7 @@ from dragoman.model.operations import Edit
 
 from .file_lines import reindented
 from .folding import BLANKS, TYPOGRAPHY, WIDE_BLANKS, distance, folded_text, strip
-from .text import binary, decode, encode, encoded, most_common_end, printable, with_mark
+from .text import binary, decode, encode, encoded, most_common_end, printable, with_mark, without_second_mark
 
 _WHITE_SPACE: Final = " \t\n\v\f\r\u0085" + WIDE_BLANKS
 """White space as Unicode has it. Python's has four separators of ASCII more."""
@@ -93,9 +93,7 @@ def patched(data: bytes, edits: Sequence[Edit], path: str, rules: PatchRules) ->
     joined = "".join([line + end for line, end in zip(lines, ends, strict=True)])
     if unified:
         joined = joined.replace("\r\n", "\n").replace("\n", written)
-    if encoding.mark:
-        joined = joined.removeprefix("\ufeff")  # the patch shows the mark that stays (opencode 1.18.33 writes one)
-    after = encode(joined, encoding)
+    after = encode(without_second_mark(joined, encoding, rules.byte_order_mark), encoding)
     if after == data and rules.no_change == "refuse":
         task.fail("the old and the new text are the same, so nothing would change", "no_change")
     return after, len(edits)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from dragoman.errors import ToolError
-from dragoman.model.edit_rules import EXACT, EditRules
+from dragoman.model.edit_rules import EXACT, ByteOrderMark, EditRules
 
 # Longest first: the mark of UTF-32 begins with the mark of UTF-16.
 _MARKS = (
@@ -109,6 +109,14 @@ def with_mark(text: str, encoding: Encoding) -> tuple[str, Encoding]:
     if not encoding.mark or encoding.codec != "utf-8":
         return text, encoding
     return f"\ufeff{text}", encoding._replace(mark=b"")
+
+
+def without_second_mark(text: str, encoding: Encoding, mark: ByteOrderMark) -> str:
+    """An edited text without the byte order marks that the rules do not write again."""
+    if mark == "one":
+        rest = text.lstrip("\ufeff")
+        return rest if encoding.mark or rest == text else f"\ufeff{rest}"
+    return text.removeprefix("\ufeff") if mark == "not_twice" and encoding.mark else text
 
 
 def encoded(text: str) -> bytes:
