@@ -178,6 +178,20 @@ def test_a_command_tells_how_it_ended(text: str, outcome: out.CommandOutcome, is
     assert (result.content, result.is_error) == (text, is_error)
 
 
+@pytest.mark.parametrize("is_error", [None, True])
+@pytest.mark.parametrize(
+    "text, output",
+    [
+        ("Command timed out after 1500ms before it could complete. Below is the output before it timed out:\n1", "1"),
+        ("Command timed out after 1500ms before it could complete. There was no output before it timed out.", ""),
+    ],
+)
+def test_a_command_that_took_longer_than_it_may_timed_out(text: str, output: str, *, is_error: bool | None) -> None:
+    """A success up to 0.8.2, an error of type `execution_timeout` from 0.21.2."""
+    item = {"status": "error", "errorType": "execution_timeout"} if is_error else None
+    assert understood(*RUN, text, is_error=is_error, item=item) == out.CommandOutcome(output=output, timed_out=True)
+
+
 def test_older_versions_said_more_of_the_end() -> None:
     more = f"{ran('a', '3', '0')}\nBackground PIDs: 7\nProcess Group PGID: 159"
     assert understood(*RUN, more) == out.CommandOutcome(3, output="a")
