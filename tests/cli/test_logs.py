@@ -117,6 +117,26 @@ def test_doctor_says_that_a_file_is_in_no_known_format(reader: User) -> None:
     assert f"{file} is in no format that is known here" in " ".join(told.err.split())
 
 
+def test_doctor_goes_on_after_a_file_nobody_knows_one_that_is_gone_and_a_link_that_leads_nowhere(
+    reader: User,
+) -> None:
+    known = [reader.write(reader.here / name, CLAUDE.decode()) for name in ("a.jsonl", "z.jsonl")]
+    odd = reader.write(reader.here / "odd.txt", "hello\n")
+    link, gone = reader.here / "link.jsonl", reader.here / "gone.jsonl"
+    link.symlink_to("nowhere")
+    done = reader.types("doctor", str(known[0]), str(odd), str(link), str(gone), str(known[1]))
+    assert done.code == 1
+    for line in (
+        "odd.txt  (passed over)\n  in no known format: no JSON: text\n",
+        "link.jsonl  (passed over)\n  '",
+        "' is a link to 'nowhere', which does not exist\n",
+        "gone.jsonl  (passed over)\n  there is no file '",
+    ):
+        assert line in done.out, done.out
+    assert "2 files, " in done.out
+    assert "3 passed over" in done.out
+
+
 def test_doctor_shows_the_bytes_of_what_could_not_be_read(reader: User) -> None:
     bad = b"\xff\x00no json\n"
     file = reader.home / ".claude/projects/-p/s-1.jsonl"
