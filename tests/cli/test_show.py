@@ -203,12 +203,41 @@ def test_doctor_inspects_and_checks_one_file(reader: User) -> None:
         ("e.json", '{"executionId": "1", "actionId": "act", "chat": []}', "a session of Kiro's editor"),
         ("c.json", '[{"role": "user", "parts": [{"text": "Go."}]}]', "a checkpoint of Gemini CLI"),
         ("d.json", '{"history": [], "clientHistory": [], "toolCall": {}}', "a checkpoint of Gemini CLI"),
+        (
+            *(
+                "f.jsonl",
+                '{"type": "system", "subtype": "init", "session_id": "1", "tools": [], "reasoning_effort": ""}\n',
+            ),
+            "what droid prints",
+        ),
+        (
+            *("g.jsonl", '{"type": "message", "message": {"content": [], "created": 1, "metadata": {}}}\n'),
+            "what Goose prints",
+        ),
+        (
+            *("h.jsonl", '{"role": "meta", "type": "system.version", "version": "2.1.0"}\n{"role": "assistant"}\n'),
+            "what Kimi Code prints",
+        ),
+        (
+            *("i.jsonl", '{"turnId": "1", "inputEntryId": null, "relatedEntryId": null, "userDisplayContent": null}\n'),
+            "what Mistral Vibe prints",
+        ),
     ],
 )
 def test_doctor_names_formats_that_are_known_and_not_read(reader: User, name: str, text: str, what: str) -> None:
     reader.write(reader.here / "logs" / name, text)
     for given in ("logs", f"logs/{name}"):
         assert f"in no known format: {what}: known, not read\n" in reader.types("doctor", given).out
+
+
+def test_a_history_of_aider_by_another_name_is_named_in_a_folder_and_read_by_itself(reader: User) -> None:
+    page = reader.write(
+        reader.here / "logs/old.md", "# aider chat started at 2026-01-01 00:00:00\n\n#### Hi.  \n\nYes.\n"
+    )
+    below = reader.types("doctor", "logs").out
+    assert below.startswith("logs/old.md  (passed over)\n")
+    assert "a history of aider by another name: read when it is given itself\n" in below
+    assert reader.types("doctor", str(page)).out.startswith("1 files, ")
 
 
 def test_doctor_names_the_files_it_passes_over_and_checks_the_others(reader: User) -> None:

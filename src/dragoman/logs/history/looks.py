@@ -39,8 +39,15 @@ _BY_FIELDS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("a session of Kiro's editor", frozenset({"executionId", "actionId", "chat"})),
     ("a checkpoint of Gemini CLI", frozenset({"role", "parts"})),
     ("a checkpoint of Gemini CLI", frozenset({"history", "clientHistory", "toolCall"})),
+    ("what droid prints", frozenset({"system/init", "session_id", "tools", "reasoning_effort"})),  # 0.215.0
+    ("what Goose prints", frozenset({"message", "message.metadata", "message.created", "message.content"})),  # 1.34.0
+    ("what Kimi Code prints", frozenset({"system.version/meta", "version"})),  # 2.1.0
+    (
+        "what Mistral Vibe prints",
+        frozenset({"turnId", "inputEntryId", "relatedEntryId", "userDisplayContent"}),
+    ),  # 3.0.2
 )
-"""Formats that are known and not read, by fields that their first record has."""
+"""Formats that are known and not read, by fields that their first record has, and by what it calls itself."""
 
 
 def described(path: Path) -> str:
@@ -61,7 +68,7 @@ def described(path: Path) -> str:
         return "an empty file"
     for begin, name in SESSION_PAGES.items():
         if begin in head[:200]:
-            return f"{name}: known, not read"
+            return name
     for begin, name in _COMPRESSED.items():
         if head.startswith(begin):
             return f"a file compressed with {name}{_unpacking(path)}"
@@ -78,7 +85,11 @@ def described(path: Path) -> str:
         first = first[0]
     if not isinstance(first, dict):
         return f"JSON that is no object: {type_of(first)}"
-    names = {*first, *(f"{outer}.{name}" for outer, one in first.items() if isinstance(one, dict) for name in one)}
+    names = {
+        kinds_of(first),
+        *first,
+        *(f"{outer}.{name}" for outer, one in first.items() if isinstance(one, dict) for name in one),
+    }
     for name, fields in _BY_FIELDS:
         if fields <= names:
             return f"{name}: known, not read"
