@@ -52,7 +52,7 @@ class Prepared(msgspec.Struct, frozen=True):
     words: Words
     """The client's and the model's words, with the files that this conversation has read."""
     left_out: tuple[str, ...] = ()
-    """Settings of the client that the model is not asked with as they are."""
+    """Settings of the client that the model is not asked with."""
 
 
 class _Open:

@@ -105,7 +105,7 @@ class Exchanged(msgspec.Struct, frozen=True):
     passed: tuple[str, ...] = ()
     """Tools of the client that are offered as they are."""
     left_out: tuple[str, ...] = ()
-    """Tools and settings of the client that the model is not asked with as they are."""
+    """Tools and settings of the client that the model is not asked with."""
     calls: tuple[str, ...] = ()
     error: str | None = None
     session: str | None = None
@@ -721,17 +721,19 @@ def _fitted(request: Request, engine: Engine) -> Request:
     return msgspec.structs.replace(request, **changes) if changes else request
 
 
-_SETTINGS: Final = ("temperature", "top_p", "thinking", "stop", "max_output_tokens")
+_SETTINGS: Final = ("temperature", "top_p", "thinking", "max_output_tokens")
 
 
 def _left_out(asked: Request, told: Request) -> tuple[str, ...]:
-    """The settings of a request that the model is not asked with, or not as they are."""
-    changed = [name for name in _SETTINGS if getattr(asked, name) != getattr(told, name)]
-    if asked.temperature == 1 and told.temperature is None:
-        changed.remove("temperature")  # every API's default
+    """The settings of a request that the model is not asked with. Numbers that were too high are lowered instead."""
+    gone = [name for name in _SETTINGS if getattr(asked, name) is not None and getattr(told, name) is None]
+    if asked.temperature == 1 and "temperature" in gone:
+        gone.remove("temperature")  # every API's default
+    if asked.stop != told.stop:
+        gone.append("stop")
     if asked.choice.mode != told.choice.mode and told.definitions:
-        changed.append("choice")
-    return (*changed, *(name for name in asked.provider_options if name not in told.provider_options))
+        gone.append("choice")
+    return (*gone, *(name for name in asked.provider_options if name not in told.provider_options))
 
 
 def _for_clients(error: DragomanError) -> EngineError:
