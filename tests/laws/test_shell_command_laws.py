@@ -215,6 +215,11 @@ def test_a_replacement_changes_the_text_and_nothing_else(folder: Path) -> None:
     assert (folder / "src" / "a b.py").read_bytes() == "0ne\r\ntw0\nEOF\n'''\\n{new}é\n".encode()
 
 
+def test_a_replacement_in_a_file_that_is_not_there_says_so(folder: Path) -> None:
+    failure = run(op.EditFile("none.py", (op.Edit("one", "1"),)), folder)
+    assert failure == out.Failure("failed", "[Errno 2] No such file or directory: 'none.py'")
+
+
 @pytest.mark.parametrize("text", ["", "x", "it's $HOME\n", "a\r\nb%s\\n\\", "é✓\n\n"])
 @pytest.mark.parametrize("path", ["new.txt", "src/a b.py", "one/two/new.txt"])
 def test_a_text_is_written_as_it_is(folder: Path, path: str, text: str) -> None:
@@ -229,5 +234,6 @@ def test_a_replacement_that_does_not_fit_changes_nothing(folder: Path, edit: op.
     before = (folder / "src" / "a b.py").read_bytes()
     failure = run(op.EditFile("src/a b.py", (op.Edit("one", "1"), edit)), folder)
     assert isinstance(failure, out.Failure)
-    assert f"times: {edit.old!r}" in failure.message
+    found = 0 if edit.old == "three" else 2
+    assert failure.message == f"the text to replace was found {found} times: {edit.old!r}"
     assert (folder / "src" / "a b.py").read_bytes() == before

@@ -396,8 +396,17 @@ def outcome_from(operation: op.Operation, outcome: out.Outcome) -> out.Outcome:
     printed = outcome.output if outcome.output is not None else outcome.stdout or ""
     nothing_found = isinstance(operation, op.SearchText) and outcome.exit_code == 1 and not printed
     if outcome.exit_code != 0 and not nothing_found:
-        return out.Failure("failed", printed or outcome.stderr or f"exit code {outcome.exit_code}")
+        said = printed or outcome.stderr or f"exit code {outcome.exit_code}"
+        return out.Failure("failed", _reason(said) if isinstance(operation, op.EditFile) else said)
     return _RESULTS[type(operation)][1](operation, printed) or outcome
+
+
+def _reason(printed: str) -> str:
+    """Why a replacement failed, without where in our program: the model did not write it."""
+    if not printed.lstrip().startswith("Traceback (most recent call last):"):
+        return printed
+    kind, _, reason = printed.strip().rpartition("\n")[2].partition(": ")
+    return f"the text to replace was {reason}" if kind == "AssertionError" else reason or kind
 
 
 _Writer = Callable[[Any], InShell | None]
