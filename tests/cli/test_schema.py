@@ -90,10 +90,14 @@ def test_shapes_are_listed_written_and_given_to_machines(reader: User) -> None:
 
 
 def test_a_version_from_a_log_never_leaves_the_folder(reader: User) -> None:
-    strange = CODEX.replace(b'"0.150.0"', b'"../../x"')
-    path = reader.write(reader.here / "c.jsonl", strange.decode())
-    assert reader.types("schema", "extract", str(path), "-o", "shapes").code == 0
-    assert [one.name for one in (reader.here / "shapes/codex").iterdir()] == ["_.._x.json"]
+    """It is one file of its own, however long it is and whatever is in it, and costs no other one."""
+    versions = ("../../x", ".._..-x", "/../x", "9" * 3000, "é\\u0000", "ü\\u0000")
+    for place, version in enumerate(versions):
+        reader.write(reader.here / f"logs/{place}.jsonl", CODEX.decode().replace("0.150.0", version))
+    assert reader.types("schema", "extract", "logs", "-o", "shapes").code == 0
+    names = {one.name for one in (reader.here / "shapes/codex").iterdir()}
+    assert len(names) == len(versions)
+    assert all(len(name) <= 100 and "/" not in name for name in names)
 
 
 @pytest.mark.parametrize("word", ["extract", "check"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -125,8 +127,14 @@ def _indented(document: Any) -> bytes:
 
 
 def _as_file_name(version: str) -> str:
-    """A version comes from a log, and may be anything."""
-    return "".join(one if one.isalnum() or one in ".-_+" else "_" for one in version).lstrip(".") or "unknown"
+    """A version comes from a log, and may be anything: one that cannot be the name of a file has its digest in it, so
+    that two versions are never one file."""
+    plain = re.sub(r"[^\w.+-]", "_", version, flags=re.ASCII).lstrip(".")[:80]
+    if plain == version:
+        return plain
+    return (
+        f"{plain}_{hashlib.sha256(version.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}" if version else "unknown"
+    )
 
 
 # --- check -------------------------------------------------------------------------------------------------------
