@@ -67,6 +67,12 @@ git bisect run ./x
 git submodule foreach ./x
 curl -sSK options
 curl --config options https://example.org
+pytest -xvspevil
+pytest -qp evil tests
+pytest -vc other.ini
+pytest --pdbcls=evil:X
+pytest -n 2 --tx 'popen//python=./x'
+pytest @options.txt
 mypy --config-file other.ini src
 pylint --load-plugins=x src
 flake8 --append-config=x

@@ -94,7 +94,10 @@ _OPTIONS: Final[dict[str, _Options]] = {
         folder="-C --C",
     ),
     "gcc": _Options("-B|-fplugin|-wrapper|--?specs|-fuse-ld|-Xclang|@", "--plugin"),
-    "pytest": _Options("-p(?!\\s*no:)|-c|-o", "--config-file --override-ini --rootdir --confcutdir"),
+    "pytest": _Options(
+        r"-[hlqsvVx]*(?:p(?!\s*no:)|[co])|@",
+        "--config-file --override-ini --rootdir --confcutdir --pdbcls --tx",
+    ),
     "tox": _Options("-c|-x", "--conf --override"),
     "nox": _Options("-f", "--noxfile"),
     "uv": _Options("-p", "--python --project --directory --config-file"),
