@@ -980,6 +980,16 @@ def test_results_come_before_what_the_user_says_after_the_calls() -> None:
     ]
 
 
+def test_a_sound_of_an_unknown_type_is_not_sent() -> None:
+    said = Reply((TextPart("Listen."), MediaPart(Media("audio/*", data="AA=="))), FinishReason.STOP)
+    written = API.encode(Request("m", (user("Sing."), said, user("Again."))))
+    assert written.body["contents"][1] == {
+        "role": "model",
+        "parts": [{"text": "Listen."}, {"text": "[audio/*: not shown]"}],
+    }
+    assert any("audio/*" in remark.message for remark in written.report)
+
+
 def test_media_in_a_result_go_inside_it_or_after_it() -> None:
     reply = decoded({"functionCall": {"id": "c", "name": "draw", "args": {}}})
     result = results_message(NativeResult("c", ("done", Media("image/png", data="iVBO"))))

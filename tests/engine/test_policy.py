@@ -30,10 +30,14 @@ from dragoman.model import (
     AnyEvent,
     Call,
     CallPart,
+    ExecutedBy,
     Failure,
     FinishReason,
+    Media,
+    MediaPart,
     Message,
     NativeCall,
+    NativeResult,
     Provenance,
     Reply,
     Request,
@@ -46,6 +50,7 @@ from dragoman.model import (
     ToolReturned,
     Usage,
     operations as op,
+    user,
 )
 from dragoman.registry import TOOLS
 from dragoman.tools import Context, MemoryWorkspace, Tool, Toolset, tool
@@ -1059,3 +1064,14 @@ async def test_what_is_forbidden_stays_so_whatever_the_tool_or_an_earlier_rule_s
 async def test_a_rule_holds_only_where_each_of_its_conditions_fits(rule: Approval) -> None:
     result, _ = await run([look], calls(("look", {})), "ok", policy=ToolPolicy(approval=(rule,)))
     assert results(result) == ["here is empty"]
+
+
+async def test_what_the_model_made_in_a_run_is_its_media() -> None:
+    before, drawn, found = (Media("image/png", data=data) for data in ("AA==", "BB==", "CC=="))
+    made = NativeResult("i1", (found,), executed_by=ExecutedBy.PROVIDER)
+    provided = NativeCall("i1", "image_generation", {}, executed_by=ExecutedBy.PROVIDER)
+    call = CallPart(NativeCall("c1", "look", {}))
+    first = Reply((MediaPart(drawn), CallPart(provided), ResultPart(made), call), FinishReason.CALLS)
+    history = (user("Draw."), Reply((MediaPart(before),), FinishReason.STOP), user("Again."))
+    result = await Orchestrator(ScriptedEngine([first, "Done."]), [look]).run(history=history)
+    assert (result.status, result.media) == ("completed", (drawn, found))

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Generic, Literal
 import msgspec
 
 from dragoman.errors import DragomanError
-from dragoman.model import Call, Citation, Conversation, Failure, FinishReason, Reply, Usage
+from dragoman.model import (
+    Call,
+    Citation,
+    Conversation,
+    Failure,
+    FinishReason,
+    Media,
+    MediaPart,
+    Reply,
+    ResultPart,
+    Usage,
+)
 
 from .executor import Metrics
 from .offer import Note
@@ -82,6 +93,19 @@ class RunResult(msgspec.Struct, Generic[OutputT], frozen=True):
     def citations(self) -> tuple[Citation, ...]:
         """The sources of the last reply, their spans counted within `text`."""
         return () if self.reply is None else self.reply.citations
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """The pictures, sounds and files that the model made in this run, itself or with a tool of its provider."""
+        replies = [message for message in self.conversation if isinstance(message, Reply)]
+        made: list[Media] = []
+        for reply in replies[-self.rounds :] if self.rounds else ():
+            for part in reply.parts:
+                if isinstance(part, MediaPart):
+                    made.append(part.media)
+                elif isinstance(part, ResultPart) and not isinstance(part.result.content, str):
+                    made += [piece for piece in part.result.content if isinstance(piece, Media)]
+        return tuple(made)
 
     @property
     def finish(self) -> FinishReason | None:

@@ -280,6 +280,8 @@ def write_media(media: Media) -> dict[str, Any] | None:
             return None
     typed = {"mimeType": media_type} if media_type else {}
     if media.data is not None:
+        if media_type and "*" in media_type:  # another provider did not say what it is, and Gemini has to know
+            return None
         return {"inlineData": {**typed, "data": media.data, **named}}
     place = media.url if media.url is not None else media.file_id
     if place is not None and media.media_type.endswith("/*"):  # other APIs name no type beside an address; Gemini asks
