@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from dragoman.engine import LATER, Hooks, Orchestrator, ScriptedEngine, ToolPolicy
+from dragoman.errors import ConfigError
 from dragoman.model import (
     ArgumentsChunk,
     Call,
@@ -343,3 +344,13 @@ async def test_the_programs_of_the_page_serve_both_protocols(monkeypatch: pytest
         ("/chat", "ui_messages"),
     ]
     assert [route.resource.canonical for route in made["server"].router.routes()] == ["/chat/"]
+
+
+def test_what_is_no_agent_and_no_protocol_is_refused_when_it_is_given() -> None:
+    agent: Any = Orchestrator(ScriptedEngine([]))
+    wrong: Any = "ag-ui"
+    with pytest.raises(ConfigError, match="a protocol is one of ag_ui, ui_messages, not 'ag-ui'"):
+        FrontEnd(agent, wrong)
+    agent = 3
+    with pytest.raises(ConfigError, match="a FrontEnd takes an Orchestrator"):
+        FrontEnd(agent, "ag_ui")

@@ -52,6 +52,11 @@ class FrontEnd:
         max_body: int = 16 * 1024 * 1024,
         keep_alive: float = 15.0,
     ) -> None:
+        given: Any = agent
+        if not isinstance(given, Orchestrator) and not callable(given):
+            raise ConfigError(f"a FrontEnd takes an Orchestrator, or a function that gives one, not {given!r}")
+        if not isinstance(protocol, Protocol) and protocol not in _PROTOCOLS:
+            raise ConfigError(f"a protocol is one of {', '.join(_PROTOCOLS)}, not {protocol!r}")
         self._agent = agent
         self.protocol = _PROTOCOLS[protocol]() if isinstance(protocol, str) else protocol
         self._instructions, self._max_body, self._keep_alive = client_instructions, max_body, keep_alive
