@@ -272,7 +272,9 @@ def read_back(record: Path) -> None:
 
 
 def main() -> int:
-    paragraph("dragoman: real tools in a scratch folder. The model's turns here are recorded; later, a model is asked.")
+    quick = os.environ.get("DEMO") == "quick"
+    later = "" if quick else "; later, a model is asked"
+    paragraph(f"dragoman: real tools in a scratch folder. The model's turns here are recorded{later}.")
     one_meaning()
     done: bool | None = None
     with tempfile.TemporaryDirectory() as scratch:
@@ -283,7 +285,7 @@ def main() -> int:
         for dialect in SPEAKERS:
             asyncio.run(the_task(dialect, project, record.with_stem(dialect)))
         record = record.with_stem("claude_code")
-        if os.environ.get("DEMO") == "quick":
+        if quick:
             print("\nDEMO=quick: this is where a model would be asked, live.")
         else:
             done = live(project, data)
