@@ -80,6 +80,7 @@ CALL_KINDS: Final = ("name", "operation", "model", "status", "failure")
 AGENTS: Final = AgentRow.__struct_fields__[len(NAMED) :]
 
 
+@functools.cache
 def columns(table: str) -> tuple[str, ...]:
     """The columns of a table that are stored as such."""
     left_out = {*NAMED, *TEXTS[table], *COMPUTED.get(table, ())}
@@ -279,6 +280,7 @@ class Writing:
         return found
 
 
+@functools.cache
 def cells_of(names: tuple[str, ...]) -> Callable[[Row], Iterable[Any]]:
     """What gives the cells of a row as they are stored."""
     get = operator.attrgetter(*names)

@@ -551,8 +551,10 @@ def _total(counts: list[int | None]) -> int | None:
 
 def _timed(row: SessionRow | TurnRow | StepRow, time: datetime.datetime | None) -> None:
     if time is not None:
-        row.started = time if row.started is None else min(row.started, time)
-        row.ended = time if row.ended is None else max(row.ended, time)
+        if row.started is None or time < row.started:
+            row.started = time
+        if row.ended is None or time > row.ended:
+            row.ended = time
 
 
 def _cut(text: str, longest: int = LONGEST) -> tuple[str, int]:
