@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from dragoman.apis.base.message_reader import MessageReader
     from dragoman.apis.base.serving import ServerSide
 
+_PARTS = attrgetter("parts")
 _KEPT_THERE = ("previous_response_id", "conversation")
 
 
@@ -65,11 +68,9 @@ class OpenAIResponses(Api):
     def _is_stored(self, request: Request) -> bool:
         if any(request.provider_options.get(name) for name in _KEPT_THERE):
             return True
-        return any(
-            isinstance(part, OpaquePart) and part.item.get("type") == "item_reference"
-            for item in request.conversation
-            for part in item.parts
-        )
+        # This is asked for every request of a run, so it is to cost next to nothing for each of its parts.
+        parts = chain.from_iterable(map(_PARTS, request.conversation))
+        return any(part.item.get("type") == "item_reference" for part in parts if type(part) is OpaquePart)
 
     def _write_tools(self, definitions: tuple[Definition, ...], model: str) -> Tools:
         from .tools import write_tools
