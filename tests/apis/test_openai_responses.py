@@ -1321,3 +1321,33 @@ def test_of_several_acts_on_a_screen_the_last_picture_is_sent() -> None:
     told = Message("tool", (ResultPart(NativeResult("c1", (first, last), name="computer")),))
     (output,) = (one["output"] for one in sent(user("go"), asked, told) if one.get("type") == "computer_call_output")
     assert output == {"type": "computer_screenshot", "image_url": "data:image/png;base64,bGFzdA=="}
+
+
+ODD_CALLS: list[dict[str, Any]] = [
+    {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"x": 1}', "status": "completed", "id": "i"},
+    {"type": "function_call", "call_id": "", "name": 7, "arguments": "no JSON", "namespace": "n"},
+    {"type": "function_call", "call_id": 3, "arguments": {"x": 1}, "namespace": []},
+    {"type": "function_call", "name": "f"},
+    {"type": "custom_tool_call", "call_id": "c", "name": "exec", "input": "text"},
+    {"type": "custom_tool_call", "call_id": "c", "input": {"x": 1}},
+    {"type": "function_call_output", "call_id": "c", "output": "text", "name": "f"},
+    {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "a"}]},
+    {"type": "function_call_output", "call_id": "c", "output": [{"type": "of another"}]},
+    {"type": "function_call_output", "call_id": None, "output": "text"},
+    {"type": "custom_tool_call_output", "call_id": "c", "output": None},
+    {"type": "web_search_call", "id": "w", "status": "completed"},
+    {"type": "message", "role": "assistant", "content": "a"},
+    {"type": ["function_call"]},
+    {},
+]
+
+
+@pytest.mark.parametrize("item", ODD_CALLS)
+def test_a_call_or_result_of_a_log_is_the_one_that_a_part_holds(item: dict[str, Any]) -> None:
+    native = API.read_logged(item)
+    (part,) = API.read_parts([item])
+    is_ours = isinstance(part, ResultPart) or (
+        isinstance(part, CallPart) and part.call.executed_by is ExecutedBy.CLIENT
+    )
+    held = part.call if isinstance(part, CallPart) else part.result if isinstance(part, ResultPart) else None
+    assert native == (held if is_ours else None)

@@ -23,6 +23,7 @@ from dragoman.bounded import remember
 from dragoman.errors import DefinitionError, EngineError, nearest
 from dragoman.model import request as req
 from dragoman.model.base import Value
+from dragoman.model.calls import NativeCall, NativeResult
 from dragoman.model.conversation import AnyPart, Conversation, MediaPart, Message, Reply, Usage
 from dragoman.model.json_text import DEEPEST, is_too_deep
 
@@ -90,6 +91,13 @@ class Api(abc.ABC):
     @abc.abstractmethod
     def read_parts(self, items: Iterable[Any]) -> tuple[AnyPart, ...]:
         """Blocks, items or parts of this protocol as a log holds them."""
+
+    def read_logged(self, item: dict[str, Any]) -> NativeCall | NativeResult | None:
+        """The client's own call, or its result, that an item of `read_parts` is, for those who never write it again.
+
+        `None` for everything else, and where a codec has no quicker way to it: `read_parts` reads it.
+        """
+        return None
 
     @abc.abstractmethod
     def read_usage(self, usage: Any) -> Usage:

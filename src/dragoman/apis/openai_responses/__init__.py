@@ -16,7 +16,7 @@ from dragoman.model.request import Definition, Request
 from .content import write_content
 from .families import FAMILIES, FEATURES, LIMITS
 from .fields import NAME
-from .items import read_items
+from .items import read_items, read_logged
 from .replies import read_error, read_reply, read_usage
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class OpenAIResponses(Api):
         from .stream import ResponsesStream
 
         return ResponsesStream()
+
+    read_logged = staticmethod(read_logged)
 
     def read_parts(self, items: Iterable[Any]) -> tuple[AnyPart, ...]:
         return read_items(list(items), reply=False)

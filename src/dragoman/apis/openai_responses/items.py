@@ -133,26 +133,17 @@ class ItemReader:
     def _client_call(self, index: int, kind: str, item: dict[str, Any]) -> CallPart:
         field = _CALLED[kind]
         text = item.get(field)
+        call = _native_call(kind, item, self._id(index, item.get("call_id")))
         rest = without(item, "type", "call_id", "name", field, "namespace")
-        arguments: dict[str, Any] | str
-        if kind == "custom_tool_call":
-            arguments = text if isinstance(text, str) else ""
-        else:
-            arguments = read_arguments(text) if isinstance(text, str | None) else as_object(text)
         said: dict[str, Any] = {"item": rest} if rest else {}
         if kind != "function_call":
             said["type"] = kind
+        arguments = call.arguments
         if text != (arguments if isinstance(arguments, str) else compact(arguments)) and field in item:
             said["arguments"] = text
         for name in ("call_id", "name", "namespace"):
             if name in item and not isinstance(item[name], str):
                 said.setdefault("item", {})[name] = item[name]
-        call = NativeCall(
-            id=self._id(index, item.get("call_id")),
-            name=as_text(item.get("name")) or "",
-            arguments=arguments,
-            namespace=as_text(item.get("namespace")),
-        )
         return CallPart(call, metadata=own(said))
 
     def _provider_call(self, index: int, kind: str, item: dict[str, Any]) -> list[AnyPart]:
@@ -191,9 +182,8 @@ class ItemReader:
     # ── results ────────────────────────────────────────────────────────────
 
     def _client_result(self, kind: str, item: dict[str, Any]) -> AnyPart:
-        call_id, output = as_text(item.get("call_id")), item.get("output")
-        content = read_output(output)
-        if call_id is None or content is None:
+        result = _native_result(item)
+        if result is None:
             return OpaquePart(NAME, item)
         said: dict[str, Any] = {}
         rest = without(item, "type", "call_id", "output", "name", "namespace")
@@ -201,12 +191,11 @@ class ItemReader:
             said["item"] = rest
         if kind != "function_call_output":
             said["type"] = kind
-        if isinstance(output, list):  # details of its pieces have no typed place
-            said["output"] = output
-        name, namespace = as_text(item.get("name")), as_text(item.get("namespace"))
-        if name is not None or namespace is not None:
+        if isinstance(item.get("output"), list):  # details of its pieces have no typed place
+            said["output"] = item["output"]
+        if result.name is not None or result.namespace is not None:
             said["named"] = True
-        return ResultPart(NativeResult(call_id, content, None, name, namespace), metadata=own(said))
+        return ResultPart(result, metadata=own(said))
 
     def _output(self, kind: str, item: dict[str, Any]) -> AnyPart:
         there = kind == "program_output" or (kind == "tool_search_output" and item.get("execution") != "client")
@@ -229,6 +218,39 @@ class ItemReader:
                 item=item,
             )
         )
+
+
+def _native_call(kind: str, item: dict[str, Any], id: str) -> NativeCall:
+    """The call that an item of ours is."""
+    text = item.get(_CALLED[kind])
+    arguments: dict[str, Any] | str
+    if kind == "custom_tool_call":
+        arguments = text if isinstance(text, str) else ""
+    else:
+        arguments = read_arguments(text) if text is None or isinstance(text, str) else as_object(text)
+    return NativeCall(id, as_text(item.get("name")) or "", arguments, as_text(item.get("namespace")))
+
+
+def _native_result(item: dict[str, Any]) -> NativeResult | None:
+    """The result that an item of ours is; `None` when it says none, or not of which call."""
+    call_id, content = as_text(item.get("call_id")), read_output(item.get("output"))
+    if call_id is None or content is None:
+        return None
+    return NativeResult(call_id, content, None, as_text(item.get("name")), as_text(item.get("namespace")))
+
+
+def read_logged(item: dict[str, Any]) -> NativeCall | NativeResult | None:
+    """The client's own call or its result that an item is, without what only writing the item again needs.
+
+    `None` for all else, which `read_items` reads: the two are the same to whoever does not write.
+    """
+    kind = item.get("type")
+    if not isinstance(kind, str):
+        return None
+    if kind in _CALLED:
+        id = item.get("call_id")
+        return _native_call(kind, item, id if isinstance(id, str) and id else synthetic_id(0))
+    return _native_result(item) if kind in _ANSWERED else None
 
 
 def read_items(items: Sequence[Any], *, reply: bool, ids: Mapping[int, str] | None = None) -> tuple[AnyPart, ...]:

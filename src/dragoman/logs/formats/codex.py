@@ -147,6 +147,7 @@ class _Reader(LinesReader):
         self._last: str | None = None
         self._printed = Printed()
         self._read_parts = APIS["openai_responses"].read_parts
+        self._read_logged = APIS["openai_responses"].read_logged
         self._noted = self.normaliser.maker(ev.ClientNoted, "name")
         self._noted_with = self.normaliser.maker(ev.ClientNoted, "name", "data")
         self._model_said = self.normaliser.maker(ev.ModelSaid, "text", "model")
@@ -298,11 +299,25 @@ class _Reader(LinesReader):
             self._settled(events)
             events.append(self.normaliser.event(ev.UserSaid, place, text=text, by="agent"))
         else:
+            native = self._read_logged(item)
+            if native is not None:
+                self._native(native, kind, place, events)
+                return
             before = len(events)
             for part in self._read_parts([item]):
                 self._part(part, item, place, events)
             if len(events) == before:
                 events.append(self.normaliser.unknown(place, f"response_item/{kind}"))
+
+    def _native(self, native: NativeCall | NativeResult, kind: Any, place: Place, events: list[ev.AnyEvent]) -> None:
+        if isinstance(native, NativeResult):
+            self._result(native, place, events)
+            return
+        self._has_spoken = self._has_called = True
+        if kind == "custom_tool_call" and native.name == "exec":
+            self._inside = []
+        self._has_viewed = self._has_viewed or native.name == "view_image"
+        events.append(self.normaliser.called(place, _numbered(native, place)))
 
     def _part(self, part: Any, item: dict[str, Any], place: Place, events: list[ev.AnyEvent]) -> None:
         if not isinstance(part, conv.ResultPart):
@@ -312,13 +327,9 @@ class _Reader(LinesReader):
         elif isinstance(part, conv.TextPart):
             events.append(self._model_said(place, part.text, self._model))
         elif isinstance(part, conv.CallPart):
-            if item.get("type") == "custom_tool_call" and part.call.name == "exec":
-                self._inside = []
-            self._has_called = True
-            self._has_viewed = self._has_viewed or part.call.name == "view_image"
-            events.append(self.normaliser.called(place, _numbered(part.call, place)))
+            self._native(part.call, item.get("type"), place, events)
         elif isinstance(part, conv.ResultPart):
-            self._result(part.result, place, events)
+            self._native(part.result, item.get("type"), place, events)
 
     def _result(self, native: NativeResult, place: Place, events: list[ev.AnyEvent]) -> None:
         call = self.normaliser.calls.get(native.call_id)
