@@ -162,7 +162,7 @@ async def test_a_search_that_opens_pages_too_becomes_a_search(
     assert kind in json.dumps(model.requests[0].body["tools"])
 
 
-GROUNDED = {
+GROUNDED: dict[str, Any] = {
     "candidates": [
         {
             "content": {"role": "model", "parts": [{"text": "With flour."}]},
@@ -178,7 +178,7 @@ GROUNDED = {
     ],
     "responseId": "r1",
 }
-CITED = {
+CITED: dict[str, Any] = {
     "id": "msg_1",
     "type": "message",
     "role": "assistant",
@@ -225,3 +225,19 @@ async def test_the_pages_that_a_model_names_are_told_to_every_client(
     assert r"\n\nSources:\n- How to bake: https://example.com/bread" in text
     assert text.index("With flour.") < text.index("Sources:")
     assert text.count("Sources:") == text.count("With flour.") == 1
+
+
+async def test_no_list_of_pages_is_added_to_an_answer_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    (candidate,) = GROUNDED["candidates"]
+    said = {**candidate, "content": {"role": "model", "parts": [{"text": '{"a": 1}'}]}}
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
+    for text, more in ((said, {}), (candidate, {"response_format": form})):
+        async with (
+            gateway(monkeypatch, "gemini_generate", Raw(body=json.dumps({"candidates": [text]}).encode())) as (
+                served,
+                _,
+            ),
+            aiohttp.ClientSession(headers={"x-api-key": TOKEN}) as web,
+            web.post(f"{served.url}/v1/chat/completions", json={"model": "m", "messages": ASKED, **more}) as response,
+        ):
+            assert "Sources" not in await response.text()

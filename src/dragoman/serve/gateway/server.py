@@ -424,7 +424,7 @@ class Gateway:
                 kept = Kept(base, (*hidden, reply), lowering, prepared.seen, answers, sent.model, words.vocabulary)
                 self._conversations.add(kept)
             finish = FinishReason.CALLS if calls else reply.finish
-            said += answer.added(sources(cited))
+            said += answer.added(sources(cited) if asked.response_schema is None else "")
             parts = (*said, *(CallPart(call) for call in calls))
             return Reply(parts, finish, usage=usage, metadata=reply.metadata)
         raise EngineError("the model keeps calling tools that the client does not have, or pausing", status=502)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.model import AnyPart, Call, Definition, ExecutedBy, Failure, TextPart, operations as op, outcomes as out
 from dragoman.tools import Context, Web
@@ -67,9 +69,19 @@ def spoken(
 
 def sources(parts: Iterable[AnyPart]) -> str:
     """The pages that a model names for what it found on the web, as a list: each maker has its own form for them, which
-    clients of another cannot read. Pages whose address stands in the text are not repeated."""
+    clients of another cannot read. Pages whose address stands in the text are not repeated. JSON is left as it is."""
     texts = [part for part in parts if isinstance(part, TextPart)]
     said = "".join(part.text for part in texts)
+    if _is_json(said):
+        return ""
     pages = {one.url: one.title for part in texts for one in part.citations if one.url and one.url not in said}
     lines = [f"- {url}" if title is None else f"- {title}: {url}" for url, title in pages.items()]
     return "\n".join(["\n\nSources:", *lines]) if lines else ""
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is what a program may read: an object or an array."""
+    try:
+        return isinstance(msgspec.json.decode(text), dict | list)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return False
