@@ -53,6 +53,32 @@ async def test_files_of_the_workspace_are_resources(tmp_path: Path) -> None:
         assert found.completion.values == ["a b.txt"]
 
 
+async def test_a_binary_file_is_a_resource_though_no_model_can_be_shown_it(tmp_path: Path) -> None:
+    data = b"\x1f\x8b" + bytes(range(256))
+    (tmp_path / "logs.gz").write_bytes(data)
+    (tmp_path / "unknown.bin").write_bytes(bytes(100))
+    async with served(files(tmp_path)) as client:
+        (packed,) = (await client.read_resource("workspace:///logs.gz")).contents
+        (unknown,) = (await client.read_resource("workspace:///unknown.bin")).contents
+    assert isinstance(packed, types.BlobResourceContents)
+    assert isinstance(unknown, types.BlobResourceContents)
+    assert (packed.mime_type, unknown.mime_type) == ("application/gzip", "application/octet-stream")
+    assert base64.b64decode(packed.blob) == data
+
+
+@pytest.mark.filterwarnings("ignore:resources/")
+async def test_what_is_no_file_of_the_workspace_is_the_clients_mistake(tmp_path: Path) -> None:
+    async with served(files(tmp_path)) as client:
+        for uri in ("workspace:///none.txt", "workspace:///../x", "other:///a"):
+            with pytest.raises(MCPError) as raised:
+                await client.read_resource(uri)
+            assert raised.value.error.code == types.INVALID_PARAMS
+        await client.subscribe_resource("workspace:///none.txt")  # it may come
+        for uri in ("workspace:///../x", "other:///a"):
+            with pytest.raises(MCPError, match=r"leads out|no resource"):
+                await client.subscribe_resource(uri)
+
+
 @pytest.mark.parametrize("uri", ["workspace:///../outside", "workspace:////etc/passwd", "workspace:///%2e%2e/outside"])
 async def test_no_resource_leads_out_of_the_workspace(tmp_path: Path, uri: str) -> None:
     (tmp_path / "outside").write_text("secret")

@@ -11,6 +11,7 @@ import msgspec
 
 from dragoman.errors import ToolError
 from dragoman.model import outcomes as out
+from dragoman.tools.workspace import media_kind
 
 if TYPE_CHECKING:
     from mcp import types
@@ -111,13 +112,13 @@ class Offered:
 
     async def read_resource(self, _: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         from mcp import MCPError
-        from mcp.types import INTERNAL_ERROR, ReadResourceResult
+        from mcp.types import INVALID_PARAMS, ReadResourceResult
 
         one, values = self.resource_at(params.uri)
         try:
             content = await one.read(params.uri, **values)
         except ToolError as error:
-            raise MCPError(INTERNAL_ERROR, str(error), {"uri": params.uri}) from error
+            raise MCPError(INVALID_PARAMS, str(error), {"uri": params.uri}) from error
         return ReadResourceResult(contents=[_contents(params.uri, one.media_type, content)])
 
     async def list_prompts(self, _: Any, __: Any) -> types.ListPromptsResult:
@@ -176,6 +177,7 @@ def _contents(uri: str, media_type: str | None, content: str | bytes | out.Media
     if isinstance(content, str):
         return TextResourceContents(uri=uri, mime_type=media_type or "text/plain", text=content)
     if isinstance(content, bytes):
-        kind = media_type or "application/octet-stream"
+        known = media_kind(content[:64])
+        kind = media_type or (known.media_type if known else "application/octet-stream")
         return BlobResourceContents(uri=uri, mime_type=kind, blob=b64encode(content).decode())
     return BlobResourceContents(uri=uri, mime_type=content.media_type, blob=content.data or "")

@@ -262,12 +262,17 @@ class ToolServer:
             finally:
                 executor.started.discard(native.id)
             if isinstance(failure := result.outcomes[0], model.Failure):
-                raise ToolError(failure.message, kind=failure.kind)
+                raise ToolError(failure.message, kind=failure.kind, details=failure.details)
             return result.outcomes[0]
 
         async def read(uri: str, path: str = "") -> str | bytes:
             path = path or unquote(uri.removeprefix(FILES))
-            await performed(op.ReadFile(path))
+            try:
+                await performed(op.ReadFile(path))
+            except ToolError as error:
+                if error.details.get("reason") != "binary":  # it may be read, though a model cannot be shown it
+                    raise
+                return workspace.read(path, limit=LARGEST_FILE)
             data = workspace.read(path, limit=LARGEST_FILE)
             try:
                 return data.decode()

@@ -68,6 +68,13 @@ class Watched:
 
         if uri not in self._versions and len(self._versions) >= MOST_SUBSCRIPTIONS:
             raise MCPError(INVALID_PARAMS, f"at most {MOST_SUBSCRIPTIONS} resources can be subscribed to")
+        try:
+            self._look_at(uri)
+        except ToolError as error:
+            if error.kind == "denied":
+                raise MCPError(INVALID_PARAMS, str(error), {"uri": uri}) from error
+        except OSError:
+            pass  # it may come
         self._versions.setdefault(uri, self._version(uri))
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look_on())
@@ -84,10 +91,12 @@ class Watched:
 
     def _version(self, uri: str) -> Any:
         with suppress(ToolError, OSError):
-            one, values = self._offered.resource_at(uri)
-            if one.version is not None:
-                return one.version(uri, **values)
+            return self._look_at(uri)
         return None
+
+    def _look_at(self, uri: str) -> Any:
+        one, values = self._offered.resource_at(uri)
+        return None if one.version is None else one.version(uri, **values)
 
 
 def connection_of(session: Any) -> Any:
