@@ -371,3 +371,21 @@ async def test_a_conversation_that_only_its_provider_can_read_is_refused(
     async with gateway(monkeypatch, "anthropic_messages", Turn("Yes.")) as (served, upstream):
         assert await posted(served, {"model": "m", "input": said}, "/v1/responses") == 400
         assert upstream.requests == []
+
+
+@pytest.mark.parametrize("detail", ["low", "high"])
+async def test_how_closely_a_picture_is_looked_at_is_told_between_the_apis_of_one_maker(
+    detail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = {"type": "image_url", "image_url": {"url": _URL, "detail": detail}}
+    response = {"type": "input_image", "image_url": _URL, "detail": detail}
+    async with gateway(monkeypatch, "openai_responses", Turn("Yes.")) as (served, upstream):
+        asked = {"model": "m", "messages": [{"role": "user", "content": [chat]}]}
+        assert await posted(served, asked, "/v1/chat/completions") == 200
+    assert upstream.requests[0].body["input"][0]["content"] == [response]
+    async with gateway(monkeypatch, "openai_chat", Turn("Yes.")) as (served, upstream):
+        assert (
+            await posted(served, {"model": "m", "input": [{"role": "user", "content": [response]}]}, "/v1/responses")
+            == 200
+        )
+    assert upstream.requests[0].body["messages"][0]["content"] == [chat]

@@ -8,6 +8,7 @@ import msgspec
 
 from dragoman.model import request as req
 from dragoman.model.base import Value
+from dragoman.model.conversation import Metadata
 from dragoman.model.json_text import json_text
 from dragoman.model.outcomes import Media
 
@@ -85,6 +86,15 @@ def picture_type(media_type: str, taken: frozenset[str]) -> str | None:
     # "image/jpg" is no registered type; programs write it, and Gemini refuses it ("Unsupported MIME type: image/jpg").
     media_type = "image/jpeg" if media_type == "image/jpg" else media_type
     return media_type if media_type in taken else None
+
+
+def stated_detail(metadata: Metadata) -> str | None:
+    """How closely a picture is to be looked at, as a client of either API of OpenAI stated it: they share the words."""
+    for said in metadata.values():
+        for inner in (said, *said.values()):
+            if isinstance(inner, dict) and inner.get("detail") in ("low", "high"):
+                return str(inner["detail"])
+    return None
 
 
 def file_name(media: Media) -> str:

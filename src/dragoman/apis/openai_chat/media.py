@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dragoman.apis.base.encoded import USUAL_PICTURES, file_name, picture_type
+from dragoman.apis.base.encoded import USUAL_PICTURES, file_name, picture_type, stated_detail
 from dragoman.model.conversation import MediaPart
 from dragoman.model.json_values import as_name
 from dragoman.model.outcomes import Media
@@ -105,7 +105,8 @@ def write_media(part: MediaPart) -> dict[str, Any] | None:
     if inner is None or kind is None:
         return None
     if isinstance(inner, dict):
-        inner = {**inner, **said.get("inner", {})}
+        detail = stated_detail(part.metadata) if kind == "image_url" and not said else None
+        inner = {**inner, **({"detail": detail} if detail else {}), **said.get("inner", {})}
     return {"type": kind, kind: inner, **said.get("block", {})}
 
 

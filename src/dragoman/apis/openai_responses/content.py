@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.apis.base.encoded import USUAL_PICTURES, file_name, not_shown, picture_type
+from dragoman.apis.base.encoded import USUAL_PICTURES, file_name, not_shown, picture_type, stated_detail
 from dragoman.model.conversation import AnyPart, Citation, MediaPart, RefusalPart, Span, TextPart
 from dragoman.model.json_values import as_list, as_name, as_object, as_text
 from dragoman.model.outcomes import Media
@@ -121,7 +121,11 @@ def write_content(part: AnyPart, text_type: str) -> dict[str, Any] | None:
     if isinstance(part, RefusalPart):
         return {"type": "refusal", **rest, "refusal": part.text}
     if isinstance(part, MediaPart):
-        return rest if rest and read_media(rest) == part.media else write_media(part.media)
+        if rest and read_media(rest) == part.media:
+            return rest
+        media, detail = write_media(part.media), stated_detail(part.metadata)
+        is_picture = media is not None and media["type"] == "input_image"
+        return {**media, "detail": detail} if media and is_picture and detail else media
     return None
 
 
