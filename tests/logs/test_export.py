@@ -44,6 +44,7 @@ from dragoman.model import (
     TokensUsed,
     ToolCalled,
     ToolReturned,
+    UnknownRecord,
     Unreadable,
     Usage,
     UserSaid,
@@ -383,6 +384,28 @@ def test_a_page_has_contents_anchors_cost_and_durations() -> None:
     assert '<span class="took">1 min 15 s</span>' in page
     assert "<dt>cost</dt><dd>$5.00</dd>" in page
     assert "1,000,000 tokens · $5.00 · claude-opus-4-5" in page
+
+
+@pytest.mark.parametrize("target", ["html", "markdown", "text"])
+@pytest.mark.parametrize("strategy", [None, "clean", "reasoning"])
+def test_the_facts_of_an_export_are_those_of_all_events_of_the_log(target: str, strategy: str | None) -> None:
+    began = datetime(2026, 1, 5, 12, tzinfo=UTC)
+    usage = Usage(1_000_000, None, None, 1, doubtful=("output_tokens",))
+    events: list[AnyEvent] = [
+        ClientNoted(id="0", session="s", name="started", time=began - timedelta(seconds=5)),
+        UserSaid(id="1", session="s", text="Fix it.", turn=0, time=began),
+        TokensUsed(id="2", session="s", usage=usage, model="claude-opus-4-5", time=began, turn=0),
+        Unreadable(id="3", session="s", reason="broken"),
+        UnknownRecord(id="4", session="s", name="new", time=began + timedelta(seconds=15)),
+    ]
+    page = re.sub("<[^>]+>", " ", as_bytes(lambda: events, target, strategy).decode()).replace("\\", "")
+    for fact, value in (
+        ("started", "2026-01-05 11:59:55 UTC"),
+        ("duration", "20 s"),
+        *((("cost", "$5.00 (doubtful)"),) if strategy != "reasoning" else ()),  # which has no counts
+        ("not understood", "1 unreadable, 1 unknown records"),
+    ):
+        assert re.search(rf"{fact}:? +{re.escape(value)}", page), (fact, page)
 
 
 UNSAFE = {"html_block", "html_inline", "image"}

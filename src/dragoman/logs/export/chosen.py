@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Literal
 
 import msgspec
 
 from dragoman.logs.base.raw_bytes import Originals
+from dragoman.logs.history.sessions import key_of
 from dragoman.logs.redaction.redact import Redactor
 from dragoman.model import events as ev
 
@@ -35,6 +37,23 @@ CUT: Final = 200
 """How many characters of each text a tool gave `reasoning` keeps."""
 
 
+class LeftOut(msgspec.Struct):
+    """What the facts of a conversation say of events that are not exported themselves."""
+
+    began: datetime.datetime | None = None
+    ended: datetime.datetime | None = None
+    unreadable: int = 0
+    unknown: int = 0
+
+    def add(self, event: ev.AnyEvent) -> None:
+        """Counts one more."""
+        if event.time is not None:
+            self.began = event.time if self.began is None else min(self.began, event.time)
+            self.ended = event.time if self.ended is None else max(self.ended, event.time)
+        self.unreadable += isinstance(event, ev.Unreadable)
+        self.unknown += isinstance(event, ev.UnknownRecord)
+
+
 class Chosen:
     """The events to export; they can be iterated several times. Without a strategy: all of them, without originals."""
 
@@ -45,6 +64,8 @@ class Chosen:
         redactor: Redactor | None = None,
     ) -> None:
         self._events, self.strategy, self._redactor = events, strategy, redactor
+        self.left_out: dict[tuple[str, str], LeftOut] = {}
+        """What a strategy left out, by conversation; known once the events were gone through."""
         if redactor is not None:
             last: Any = None
             for event, raw in self._kept():
@@ -70,9 +91,11 @@ class Chosen:
 
     def _kept(self) -> Iterator[tuple[ev.AnyEvent, Any]]:
         last: tuple[Any, Any] = None, None
+        self.left_out = {}
         with Originals() as originals:
             for event in self._events():
                 if not is_kept(event, self.strategy):
+                    self.left_out.setdefault(key_of(event), LeftOut()).add(event)
                     continue
                 if self.strategy != "raw" or event.source is None:
                     yield event, None

@@ -39,10 +39,15 @@ def write_site(sessions: Iterable[Chosen], folder: Path, progress: Callable[[int
 
 
 def _row(conversation: Conversation, name: str) -> str:
-    shown = ("client", "model", "folder", "started", "duration", "tokens", "cost")
-    said = ((fact, f"{value} tokens" if fact == "tokens" else value) for fact, value in conversation.facts)
+    shown = ("client", "model", "folder", "started", "duration", "tokens", "cost", "not understood")
+    said = ((fact, _of_tokens(value) if fact == "tokens" else value) for fact, value in conversation.facts)
     facts = "".join(f"<span>{plain(value)}</span>" for fact, value in said if fact in shown)
     return f'<li><a href="{name}">{plain(conversation.title)}</a><p class="usage">{facts}</p></li>'
+
+
+def _of_tokens(count: str) -> str:
+    number, _, more = count.partition(" ")
+    return f"{number} tokens {more}".rstrip()
 
 
 def _write(path: Path, pieces: Iterable[str]) -> None:

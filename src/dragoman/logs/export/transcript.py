@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import fsum
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from dragoman.logs.history.usage import usage_row
 from dragoman.model import Call, Usage, events as ev, operations as op, outcomes as out
 
 from .blocks import Block, about, media_blocks, outcome_blocks, pretty, said_blocks
-from .chosen import Chosen
+from .chosen import Chosen, LeftOut
 from .rich_text import visible as visible
 
 
@@ -121,7 +121,9 @@ def conversations_of(chosen: Chosen) -> list[Conversation]:
     for event, raw in records:
         streams.setdefault(key_of(event), []).append((event, raw))
     spending = Spending()
-    return [_conversation(session, streams, spending) for session in sessions_of(event for event, _ in records)]
+    left_out = chosen.left_out
+    found = sessions_of(event for event, _ in records)
+    return [_conversation(session, streams, spending, left_out) for session in found]
 
 
 class Spending:
@@ -142,16 +144,20 @@ class Spending:
 
 
 def _conversation(
-    session: ev.Session, streams: dict[tuple[str, str], list[tuple[ev.AnyEvent, Any]]], spending: Spending
+    session: ev.Session,
+    streams: dict[tuple[str, str], list[tuple[ev.AnyEvent, Any]]],
+    spending: Spending,
+    left_out: Mapping[tuple[str, str], LeftOut],
 ) -> Conversation:
-    children = [(child.parent_call, _conversation(child, streams, spending)) for child in session.children]
+    children = [(child.parent_call, _conversation(child, streams, spending, left_out)) for child in session.children]
     records = streams.get((session.id, session.stream), [])
     told = Teller(children, spending).parts(records)
     placed = {id(agent) for part in told for said in part.said for agent in said.agents}
     title = session.title or (f"Session {session.id}" if session.stream == "main" else f"Agent {session.stream}")
     beside = [agent for _, agent in children if id(agent) not in placed]
     cost = spending.total(event for one in _family(session) for event, _ in streams.get(one, []))
-    return Conversation(session.id, title, list(_facts(session, *cost)), told, beside, session.stream)
+    facts = _facts(session, *cost, left_out.get((session.id, session.stream), LeftOut()))
+    return Conversation(session.id, title, list(facts), told, beside, session.stream)
 
 
 def _family(session: ev.Session) -> Iterator[tuple[str, str]]:
@@ -190,12 +196,14 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
-def _facts(session: ev.Session, cost: float | None, unpriced: int) -> Iterator[tuple[str, str]]:
-    lasted = None if session.started is None or session.ended is None else session.ended - session.started
+def _facts(session: ev.Session, cost: float | None, unpriced: int, left_out: LeftOut) -> Iterator[tuple[str, str]]:
+    began = min(filter(None, (session.started, left_out.began)), default=None)
+    ended = max(filter(None, (session.ended, left_out.ended)), default=None)
+    lasted = None if began is None or ended is None else ended - began
     unknown = f"{unpriced} exchange{'s' if unpriced != 1 else ''} of unknown price" if unpriced else ""
-    spent = " and ".join(one for one in ("" if cost is None else dollars(cost), unknown) if one)
     usage, count = _used_by(session), len(session.children)
     agents = f" with {count:,} agent{'s' if count != 1 else ''}" if count else ""
+    known_cost = "" if cost is None else f"{dollars(cost)}{_doubt(usage)}"
     program = " ".join(one for one in (session.client and client_name(session.client), session.version) if one)
     known = {
         "session": session.id,
@@ -203,15 +211,16 @@ def _facts(session: ev.Session, cost: float | None, unpriced: int) -> Iterator[t
         "client": program,
         "model": ", ".join(session.models),
         "folder": session.cwd,
-        "started": None if session.started is None else _moment(session.started),
-        "ended": None if session.ended is None else _moment(session.ended),
+        "started": None if began is None else _moment(began),
+        "ended": None if ended is None else _moment(ended),
         "duration": duration(lasted.total_seconds()) if lasted else None,
         "tokens": None if usage.total is None else f"{usage.total:,}{agents}{_doubt(usage)}",
-        "cost": spent,
+        "cost": " and ".join(filter(None, (known_cost, unknown))),
     }
     yield from ((name, value) for name, value in known.items() if value)
-    if session.unreadable or session.unknown:
-        yield "not understood", f"{session.unreadable} unreadable, {session.unknown} unknown records"
+    unreadable, unknown_records = session.unreadable + left_out.unreadable, session.unknown + left_out.unknown
+    if unreadable or unknown_records:
+        yield "not understood", f"{unreadable:,} unreadable, {unknown_records:,} unknown records"
 
 
 def _moment(time: datetime.datetime) -> str:
