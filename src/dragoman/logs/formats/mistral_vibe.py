@@ -81,6 +81,10 @@ class MistralVibe(LogFormat):
         if path.name == "CURRENT":
             read = (f"generations/*/{name}.json" for name in ("manifest", "checkpoint", "projection-state"))
             yield from files_in(path.parent, *read, "journal/*.jsonl", "meta.json")
+            generation = Path(as_text(_read(path).get("generation")) or "none").name
+            manifest = _read(path.parent / "generations" / generation / "manifest.json")
+            for part in ("checkpoint", "projection_state"):  # of the second the times are
+                yield from (path.parent / "chunks" / f"{Path(name).name}.json" for name in _chunks(manifest, part))
 
     def reader(self, path: Path) -> LogReader:
         return _Reader(path)
