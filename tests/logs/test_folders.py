@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from dragoman.logs import FORMATS, read, recognise
-from dragoman.model import CallMcpTool, TextOutcome, TokensUsed, ToolCalled, ToolReturned
+from dragoman.dialects import DIALECTS
+from dragoman.logs import FORMATS, Found, read, recognise
+from dragoman.logs.history.observed import Observed
+from dragoman.model import (
+    CallMcpTool,
+    Failure,
+    NativeCall,
+    NativeResult,
+    TextOutcome,
+    TokensUsed,
+    ToolCalled,
+    ToolReturned,
+)
 from tests.logs.agent_samples import OPENHANDS, OPENHANDS_CALL, OPENHANDS_RESULT, VIBE, vibe_files
 
 
@@ -38,6 +50,34 @@ def test_what_code_called_stands_after_the_code(vibe: Path) -> None:
     assert called[1].call.operations == (CallMcpTool("toy", "echo", {"text": "x"}),)
     returned = [event.result for event in events if isinstance(event, ToolReturned)]
     assert returned[0].outcomes == (TextOutcome("x"),)
+
+
+def test_the_chunk_that_the_times_are_in_is_read_and_compared_with_the_session(vibe: Path) -> None:
+    manifest = vibe / "generations/0000000000000002/manifest.json"
+    named = json.loads(manifest.read_bytes())
+    manifest.write_text(json.dumps({**named, "projection_state": {"chunks": ["cd", "../../../etc/x"]}}))
+    entry = {"type": "message", "role": "user", "id": "user-1", "createdAt": 1_767_225_600_000, "turnId": "t"}
+    (vibe / "chunks/cd.json").write_text(json.dumps([entry]))
+    beside = list(FORMATS["mistral_vibe"].beside(vibe / "CURRENT"))
+    assert beside[-3:] == [vibe / "chunks/ab.json", vibe / "chunks/cd.json", vibe / "chunks/x.json"]
+    observed = Observed(Found(vibe / "CURRENT", "mistral_vibe"))
+    for event in read(vibe / "CURRENT"):
+        observed.event(event)
+    assert "createdAt" in observed.finish().fields["message/user"]
+
+
+@pytest.mark.parametrize("space", ["", " "])
+def test_a_refusal_of_mistral_vibe_is_one_however_its_json_is_written(space: str) -> None:
+    marks = (f",{space}", f":{space}")
+    for name, kind in (
+        ("InvalidToolCall", "invalid_arguments"),
+        ("tool_denied", "denied"),
+        ("Interrupted", "cancelled"),
+    ):
+        text = json.dumps({"result": {"type": "error", "error": {"name": name, "message": "x"}}}, separators=marks)
+        call = DIALECTS["mistral_vibe"].read_call(NativeCall("1", "bash", {"command": "ls"}))
+        (outcome,) = DIALECTS["mistral_vibe"].read_result(call, NativeResult("1", text, is_error=True)).outcomes
+        assert (type(outcome), getattr(outcome, "kind", None)) == (Failure, kind)
 
 
 def test_tokens_are_those_of_the_journal_while_it_is_whole(vibe: Path) -> None:

@@ -624,10 +624,13 @@ class Skill(Spelling[op.UseSkill]):
 
 FAILURES = FailuresInWords(
     (
-        (r'(?s:.*)"name":"InvalidToolCall","message":"(?:unsupported top-level tool|unknown tool) ', "unknown_tool"),
-        (r'(?s:.*)"name":"InvalidToolCall"', "invalid_arguments"),
-        (r'(?s:.*)"name":"tool_denied"', "denied"),
-        (r'(?s:.*)"name":"Interrupted"', "cancelled"),
+        (
+            r'(?s:.*)"name": ?"InvalidToolCall",\s*"message": ?"(?:unsupported top-level tool|unknown tool) ',
+            "unknown_tool",
+        ),
+        (r'(?s:.*)"name": ?"InvalidToolCall"', "invalid_arguments"),
+        (r'(?s:.*)"name": ?"tool_denied"', "denied"),
+        (r'(?s:.*)"name": ?"Interrupted"', "cancelled"),
         (r"(?s:.*)\btimed out\b", "timed_out"),
     ),
     {
