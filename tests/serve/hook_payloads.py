@@ -89,6 +89,21 @@ def payload_of(client: str, folder: Path, command: str) -> dict[str, Any]:
     return made[client]
 
 
+def call_of(client: str, folder: Path, tool: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The payload with which a client asks about a call of one of its tools."""
+    asked = payload_of(client, folder, "")
+    if client == "cursor":
+        asked |= {"hook_event_name": "preToolUse"}
+    inner = {"id": "1", "name": tool, "input": given}
+    for name, value in (("tool_name", tool), ("toolName", tool), ("tool", tool), ("tool_call", inner)):
+        if name in asked or (client == "cursor" and name == "tool_name"):
+            asked[name] = value
+    for name in ("tool_input", "toolArgs", "arguments"):
+        if name in asked or (client == "cursor" and name == "tool_input"):
+            asked[name] = given
+    return asked
+
+
 def with_id(payload: dict[str, Any], id: str) -> dict[str, Any]:
     """A payload whose call has this id, where the client gives one."""
     named = {name: id for name in ("tool_use_id", "tool_call_id") if name in payload}

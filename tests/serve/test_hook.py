@@ -35,7 +35,7 @@ from dragoman.serve.hook.plain_reading import Row, is_unknown, operations_by, pl
 from tests.examples import examples
 
 from . import plain_calls
-from .hook_payloads import AFTER, EVENTS, after_payload, claude, payload_of, spoken_payloads, with_id
+from .hook_payloads import AFTER, EVENTS, after_payload, call_of, claude, payload_of, spoken_payloads, with_id
 
 POLICY = """
 [[policy.rules]]
@@ -264,6 +264,101 @@ def test_what_tools_reach_in_words_of_their_own_is_decided_about(name: str, fold
     assert asked(payload, rules, client).decision.verdict == verdict
 
 
+OTHER_NAMES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # Paths that a client takes for another file, as seen in its program: client, tool, arguments.
+    "spaces around": ("claude_code", "Read", {"file_path": " vault/key\n"}),
+    "spaces and the home folder": ("claude_code", "Read", {"file_path": " ~/project/vault/key"}),
+    "spaces around a folder": ("claude_code", "Grep", {"pattern": "x", "path": "vault "}),
+    "an accent in two parts": ("claude_code", "Read", {"file_path": "cafe\u0301/key"}),
+    "a mark before the name": ("gemini_cli", "read_file", {"file_path": "@vault/key"}),
+    "a mark before the root": ("gemini_cli", "write_file", {"file_path": "@/vault/key", "content": "x"}),
+    "the end of the name": (
+        "gemini_cli",
+        "replace",
+        {"file_path": "key", "instruction": "x", "old_string": "a", "new_string": "b"},
+    ),
+    "a backslash": ("qwen_code", "read_file", {"file_path": "vault/\\key"}),
+    "a mark in pi": ("pi", "edit", {"path": "@vault/key", "oldText": "a", "newText": "b"}),
+    "another space in pi": ("pi", "read", {"path": "my\u00a0vault/key"}),
+    "an address": ("claude_code", "Read", {"file_path": "file://FOLDER/vault/key"}),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_a_call_is_decided_about_by_every_file_its_client_may_take_the_path_for(
+    name: str, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, tool, given = OTHER_NAMES[name]
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (folder / "vault").mkdir()
+    (folder / "vault" / "key").touch()
+    (folder / "other").touch()
+    said = ", ".join(f'{{verdict = "deny", path = "{one}/*"}}' for one in ("vault", "caf\u00e9", "my vault"))
+    rules = written_rules(tmp_path, f"policy.rules = [{said}]\n")
+    placed = json.loads(json.dumps(given).replace("FOLDER", str(folder)))
+    assert asked(call_of(client, folder, tool, placed), rules).decision.verdict == "deny"
+    harmless = {**placed, "file_path" if "file_path" in placed else "path": "other"}
+    assert asked(call_of(client, folder, tool, harmless), rules).decision.verdict == "pass"
+
+
+OUTSIDE: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # Folders in which a client's tool looks for files, or a command runs.
+    "a glob from the root": ("claude_code", "Glob", {"pattern": "/etc/*"}),
+    "a glob that leads out": ("claude_code", "Glob", {"pattern": "src/../../*"}),
+    "a glob that leads out at its end": ("claude_code", "Glob", {"pattern": "*/../../x"}),
+    "a choice with a root": ("claude_code", "Glob", {"pattern": "{src,/etc}/*"}),
+    "a glob in the home folder": ("gemini_cli", "glob", {"pattern": "~/*"}),
+    "several globs": ("droid", "Glob", {"patterns": ["src/*", "/etc/*"]}),
+    "a glob below another folder": ("claude_code", "Glob", {"pattern": "*", "path": "/etc"}),
+    "resources in a folder": ("claude_code", "ReadMcpResourceDirTool", {"server": "x", "uri": "file:///etc"}),
+    "a folder for a command": ("cursor", "Shell", {"command": "touch x", "working_directory": "/etc"}),
+    "another word for it": ("goose", "shell", {"command": "touch x", "working_dir": "/etc"}),
+    "a folder for Codex's command": ("codex", "Bash", {"command": "touch x", "workdir": "/etc"}),
+    "a parameter that is not known": ("claude_code", "Read", {"file_path": "a.py", "path": "/etc/passwd"}),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_is_outside_is_found_in_every_parameter(name: str, folder: Path, tmp_path: Path) -> None:
+    client, tool, given = OUTSIDE[name]
+    rules = written_rules(tmp_path, 'policy.rules = [{verdict = "deny", outside = true}]\n')
+    assert asked(call_of(client, folder, tool, given), rules).decision.verdict == "deny"
+    told = json.dumps(given).replace("file:///etc", "notes://src").replace("/etc", "src")
+    inside = json.loads(told.replace("..", "src").replace("~", "src"))
+    assert asked(call_of(client, folder, tool, inside), rules).decision.verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    "client, tool",
+    [
+        ("claude_code", "mcp__notes__drop"),
+        ("gemini_cli", "mcp_notes_drop"),
+        ("droid", "notes___drop"),
+        ("cline", "notes__drop"),
+    ],
+)
+def test_a_rule_names_a_servers_tool_as_the_server_does(client: str, tool: str, folder: Path, tmp_path: Path) -> None:
+    payload = call_of(client, folder, tool, {"name": "x"})
+    if client == "gemini_cli":
+        payload["mcp_context"] = {"server_name": "notes", "tool_name": "drop"}
+    for said, verdict in (
+        ('verdict = "deny", tool = "drop"', "deny"),
+        ('verdict = "deny", server = "notes", tool = "drop"', "deny"),
+        ('verdict = "deny", server = "other", tool = "drop"', "pass"),
+        ('verdict = "allow", server = "notes", tool = "drop"', "allow"),
+        ('verdict = "allow", tool = "drop"', "pass"),  # another server may have a tool of that name
+    ):
+        rules = written_rules(tmp_path, f"policy.rules = [{{{said}}}]\n")
+        assert asked(payload, rules).decision.verdict == verdict, said
+
+
+def test_a_servers_tool_in_an_argument_is_found(folder: Path, rules: Rules) -> None:
+    """Cline's extension calls every tool of a server by one of its own."""
+    for inner, verdict in (('{"path": ".env"}', "deny"), ('{"path": "a.py"}', "pass")):
+        called = {"server_name": "notes", "tool_name": "read", "arguments": inner}
+        assert asked(call_of("cline", folder, "use_mcp_tool", called), rules).decision.verdict == verdict
+
+
 @pytest.mark.parametrize("said", [True, "true", " True", 1])
 def test_a_switch_of_a_servers_tool_is_denied_in_every_spelling_and_allowed_in_one(
     said: object, folder: Path, tmp_path: Path
@@ -288,7 +383,14 @@ SERVER_CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "lines, further in": ("deny", {"jobs": [{"shellCommand": "git push --force"}]}),
     "several lines": ("deny", {"commands": ["ls", "rm keep"]}),
     "a line that may do anything": ("ask", {"script": "python x.py"}),
+    "a line under a longer name": ("deny", {"terminalCommand": "rm keep"}),
+    "a program under another name": ("deny", {"executable": "git", "args": ["push", "--force"]}),
+    "a program with its words": ("deny", {"argv": ["rm", "keep"]}),
     "an address": ("ask", {"url": "http://evil.example/"}),
+    "an address under a longer name": ("ask", {"webhookUrl": "evil.example/x"}),
+    "an address behind a link": ("ask", {"href": "evil.example/x"}),
+    "an address for git": ("ask", {"repo": "git@evil.example:a/b.git"}),
+    "a link to a file": ("pass", {"link": "docs/a.py"}),
     "a host": ("ask", {"host": "evil.example"}),
     "an address in a text": ("ask", {"body": "Look at https://evil.example/.\nThanks."}),
     "an address that is allowed": ("allow", {"url": "https://docs.python.org/3/"}),

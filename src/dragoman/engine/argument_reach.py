@@ -11,25 +11,42 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from .shell_reach import ANY, Effect, Reach, host_in, reach_of
+from .shell_reach import ANY, Effect, Reach, host_in, plain_name, reach_of
 
 _COMMANDS: Final = frozenset(
     (
-        *("command", "cmd", "command_line", "commandline", "cmdline", "cmd_line", "shell_command", "shell", "bash"),
-        *("sh", "script", "code", "exec"),
+        "shell",
+        "bash",
+        "sh",
+        "script",
+        "code",
+        "exec",
+        "executable",
+        "program",
+        "binary",
+        "argv",
+        "run",
+        "terminal_input",
     )
 )
-"""Names of arguments that hold a command line, or its words in a list."""
+"""Names of arguments that hold a command line, or its words in a list; and those that have one of `_COMMAND_WORDS` in
+them: `shellCommand`, `command_line`, `cmd_to_run`."""
+_COMMAND_WORDS: Final = frozenset(("command", "cmd", "commandline", "cmdline"))
 _SEVERAL: Final = frozenset(("commands", "cmds", "scripts"))
-"""Names of arguments that hold a list of command lines."""
+"""Names of arguments, or words in them, that hold a list of command lines."""
 _WORDS: Final = frozenset(("args", "argv", "arguments"))
 """Names of arguments that hold the words behind those of a command."""
-_HOSTS: Final = frozenset(
-    ("url", "uri", "urls", "host", "hostname", "domain", "endpoint", "server", "origin", "remote")
+_HOSTS: Final = frozenset(("server", "origin", "remote"))
+"""Names of arguments that hold an address, also without `://`, and those that have one of `_HOST_WORDS` in them:
+`base_url`, `webhookUri`."""
+_HOST_WORDS: Final = frozenset(
+    ("url", "uri", "urls", "uris", "host", "hosts", "hostname", "domain", "domains", "endpoint", "webhook", "website")
 )
-"""Names of arguments that hold an address, also without `://`."""
-_PLACES: Final = re.compile("path|file|folder|dir|attachment|image|command|cmd|script|code|patch|ur[li]|target")
-"""What is in the names of arguments that hold a place or a program, in tools of which each client has its own."""
+_MAY_BE_HOSTS: Final = frozenset(("link", "links", "href", "site", "address"))
+"""Names of arguments that hold an address where they hold the name of a host, with or without a path."""
+_LIKE_A_HOST: Final = re.compile(r"(?://)?(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?::[0-9]+)?(?:[/?#]\S*)?")
+_REMOTE: Final = re.compile(r"[\w.+-]+@([\w-]+(?:\.[\w-]+)+):\S+")
+"""A place on another machine as `git` and `scp` write it: `git@example.com:a/b`."""
 _LONGEST_NAME: Final = 4096
 _MOST_TEXTS: Final = 2000
 _PATCHED: Final = re.compile(
@@ -44,11 +61,6 @@ _DELETED: Final = re.compile(
 """Lines of a patch that name a file which is deleted."""
 
 
-def places_in(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that hold a place or a program by their names. The others are what is said, and may be any text."""
-    return {name: value for name, value in arguments.items() if _PLACES.search(_plain_name(name))}
-
-
 def place_of_resource(uri: str) -> str:
     """The file or the address that a resource of a server may be; its scheme may be the server's own (`notes://a.md`)."""
     scheme, _, rest = uri.partition("://")
@@ -59,13 +71,15 @@ def command_lines_in(value: Any) -> Iterator[str]:
     """The command lines in the arguments of a call."""
     for inside in _mappings_in(value):
         for name, given in inside.items():
-            key = _plain_name(name)
-            if key in _SEVERAL and isinstance(given, list):
+            key = plain_name(name)
+            parts = key.split("_")
+            several = not _SEVERAL.isdisjoint(parts)
+            if several and isinstance(given, list):
                 yield from (one for one in given if isinstance(one, str))
-            elif key in _COMMANDS or key in _SEVERAL:
+            elif several or key in _COMMANDS or not _COMMAND_WORDS.isdisjoint(parts):
                 words = _words(given)
                 if isinstance(given, str):
-                    behind = [one for other in inside if _plain_name(other) in _WORDS for one in _words(inside[other])]
+                    behind = [one for other in inside if plain_name(other) in _WORDS for one in _words(inside[other])]
                     yield " ".join([given, *map(shlex.quote, behind)])
                 elif words:
                     yield shlex.join(words)
@@ -76,10 +90,16 @@ def addresses_in(value: Any) -> Iterator[str]:
     for text in texts_in(value):
         if "://" in text and not text.lower().startswith("file:"):
             yield text
+        elif remote := _REMOTE.fullmatch(text):
+            yield f"ssh://{remote[1]}"
     for inside in _mappings_in(value):
         for name, given in inside.items():
-            if _plain_name(name) in _HOSTS:
-                yield from (f"http://{one}" for one in _words(given) if one and "://" not in one)
+            key = plain_name(name)
+            certain = key in _HOSTS or not _HOST_WORDS.isdisjoint(key.split("_"))
+            if certain or key in _MAY_BE_HOSTS:
+                for one in _words(given):
+                    if one and "://" not in one and (certain or _LIKE_A_HOST.fullmatch(one)):
+                        yield f"http://{one.removeprefix('//')}"
 
 
 def paths_in(value: Any) -> Iterator[str]:
@@ -143,11 +163,6 @@ def _mappings_in(value: Any) -> Iterator[dict[str, Any]]:
             todo += one.values()
         elif isinstance(one, list | tuple):
             todo += one
-
-
-def _plain_name(name: str) -> str:
-    """A name without case: `shellCommand` and `shell-command` are `shell_command`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", name).lower()
 
 
 def _words(given: Any) -> list[str]:

@@ -35,13 +35,12 @@ from .argument_reach import (
     command_lines_in,
     paths_in,
     place_of_resource,
-    places_in,
     reach_of_arguments,
 )
 from .command_lines import CommandLine, read_command_line, words_of
 from .reached_files import copies_links, fits_path, forget_listings, is_outside, names_of
 from .reached_rules import allows, reaches
-from .shell_reach import Effect, Folder, Reach
+from .shell_reach import Effect, Folder, Reach, places_in
 
 if TYPE_CHECKING:
     from dragoman.model import Kind
@@ -308,7 +307,7 @@ class Case:
             return False
         if rule.operation is not None and not fnmatchcase(tag, rule.operation):
             return False
-        if rule.tool is not None and not fnmatchcase(self.tool.name, rule.tool):
+        if rule.tool is not None and not self._tool_fits(rule, rule.tool):
             return False
         if rule.agent is not None and not fnmatchcase(self._agent or "", rule.agent):
             return False
@@ -349,7 +348,7 @@ class Case:
             return False
         if (rule.kind, rule.operation, rule.path, rule.outside, rule.domain) == (None,) * 5:
             return False
-        if rule.tool is not None and not fnmatchcase(self.tool.name, rule.tool):
+        if rule.tool is not None and not self._tool_fits(rule, rule.tool):
             return False
         if rule.agent is not None and not fnmatchcase(self._agent or "", rule.agent):
             return False
@@ -417,6 +416,15 @@ class Case:
         return None
 
     # ── conditions ─────────────────────────────────────────────────────────
+
+    def _tool_fits(self, rule: Approval, pattern: str) -> bool:
+        """By the tool's name here; one of a server also by its name there, which each client puts into another form.
+        Servers have tools of one name, so a rule that allows has to say the server too."""
+        if fnmatchcase(self.tool.name, pattern):
+            return True
+        if self.tool.mcp is None or (rule.verdict == "allow" and rule.server is None):
+            return False
+        return fnmatchcase(self.tool.mcp[1], pattern)
 
     def _outside_fits(self, covers: Callable[[Iterable[bool]], bool], *, wanted: bool) -> bool:
         found = [os.path.realpath(join(self._root, os.path.expanduser(path))) for path in self._named_paths]
@@ -517,6 +525,8 @@ class Case:
             return self._given_paths
         if self._arguments is not None and isinstance(self._workspace, Folder):
             return list(paths_in(self._arguments))  # nobody knows which of them its program takes for a path
+        if isinstance(self.operation, op.FindFiles) and isinstance(self._workspace, Folder):
+            return list(shell_reach.folders_listed(self.operation.pattern, self.operation.path))
         return self._text(*self._fields.path) if self._arguments is None else self._text(*_PATHS)
 
     @cached_property
@@ -553,7 +563,7 @@ class Case:
         if isinstance(self._workspace, Folder):
             if isinstance(self.operation, op.SteerClient):
                 return places_in(self.operation.arguments)
-            if isinstance(self.operation, op.ReadMcpResource):
+            if isinstance(self.operation, op.ReadMcpResource | op.ListMcpResources) and self.operation.uri:
                 return {"path": place_of_resource(self.operation.uri)}
         return None
 

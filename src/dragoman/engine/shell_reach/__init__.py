@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
     from .folder import Folder as Folder
     from .line_effects import Effect as Effect, Reach as Reach, host_in as host_in
+    from .named_places import places_in as places_in, plain_name as plain_name
     from .reach import reach_of as reach_of
-    from .searching_programs import files_read as files_read
+    from .searching_programs import files_read as files_read, folders_listed as folders_listed
     from .text_patterns import (
         ANY as ANY,
         ONE as ONE,
@@ -27,8 +28,9 @@ else:
         {
             "folder": ("Folder",),
             "line_effects": ("Effect", "Reach", "host_in"),
+            "named_places": ("places_in", "plain_name"),
             "reach": ("reach_of",),
-            "searching_programs": ("files_read",),
+            "searching_programs": ("files_read", "folders_listed"),
             "text_patterns": ("ANY", "ONE", "STAR", "can_match", "is_certain", "is_computed"),
             ".command_lines": ("read_command_line",),
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from posixpath import join
 from typing import Final
 
@@ -50,13 +51,26 @@ def _only(globs: list[str]) -> tuple[str, ...]:
     return tuple(globs) if all(is_certain(one) and PLAIN_GLOB.fullmatch(one) for one in globs) else ()
 
 
-def files_read(pattern: str, cwd: str) -> Effect:
-    """What is read by a tool that reads every file, and every folder, whose path fits a glob."""
+def _split(pattern: str) -> tuple[str, list[str]]:
+    """The folder that the matches of a glob are below, and the rest of it."""
     parts = pattern.split("/")
     plain = next((place for place, part in enumerate(parts) if re.search(r"[*?\[\]{}!()]", part)), len(parts))
-    folder = "/".join(parts[:plain]) or ("/" if pattern.startswith("/") else ".")
-    last = parts[-1] if plain < len(parts) and parts[-1] != "**" else ""
+    return "/".join(parts[:plain]) or ("/" if pattern.startswith("/") else "."), parts[plain:]
+
+
+def files_read(pattern: str, cwd: str) -> Effect:
+    """What is read by a tool that reads every file, and every folder, whose path fits a glob."""
+    folder, rest = _split(pattern)
+    last = rest[-1] if rest and rest[-1] != "**" else ""
     return Effect("read", join(cwd, folder), tree=True, only=_only([last]) if last else ())
+
+
+def folders_listed(pattern: str, place: str) -> Iterator[str]:
+    """The folders in which a tool looks for files whose path fits a glob."""
+    folder, rest = _split(pattern)
+    yield folder if folder.startswith("~") else join(place, folder)
+    if ".." in "/".join(rest) or re.search(r"[{,(|]/", pattern):
+        yield "/"  # it may lead out again, or begin anywhere
 
 
 def _is_here(operands: list[str], options: list[tuple[str, str]], *, known: bool) -> bool:

@@ -106,6 +106,8 @@ class HookClient:
     asks: ClassVar[bool] = False
     """Whether `ask` leads to a question, or to a denial where nobody can be asked. In some clients it lets the call
     run, or waits for ever: those get a denial instead."""
+    finds_by_end: ClassVar[bool] = False
+    """Whether an edit of a file that is not there is made in the one whose path ends so."""
     stages: ClassVar[Mapping[str, Stage]] = {
         "PreToolUse": "before",
         "PermissionRequest": "permission",

@@ -19,8 +19,9 @@ class Codex(HookClient):
         native = super().call(payload)
         given = native.arguments
         command = given.get("command") if isinstance(given, dict) else None
-        if native.name == "Bash" and isinstance(command, str):
-            return NativeCall(native.id, "exec_command", {"cmd": command})
+        if native.name == "Bash" and isinstance(given, dict) and isinstance(command, str):
+            others = {name: value for name, value in given.items() if name != "command"}
+            return NativeCall(native.id, "exec_command", {"cmd": command, **others})
         if native.name == "apply_patch" and isinstance(command, str):
             return NativeCall(native.id, "apply_patch", command)
         return NativeCall(native.id, native.name.removeprefix("collaboration"), given)

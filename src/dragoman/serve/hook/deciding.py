@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from dragoman.engine import Approval, ToolPolicy, verdict_on
-from dragoman.engine.shell_reach import Folder
+from dragoman.engine.shell_reach import Folder, places_in
 from dragoman.model import operations as op
 from dragoman.model.calls import Call, NativeCall
 from dragoman.model.effects import fields_of
 
 from .client import Asked, Decision
 from .default_rules import PROTECTED, SOURCE
+from .other_names import found_by_end, named_otherwise
 from .plain_reading import plain_operations
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def decide_on(
     """The decision on what a call means."""
     place = place_of(asked)
     root = _project_of(place, asked.projects)
-    operations = tuple(located(one, place) for one in meant)
+    operations = tuple(located(one, place) for one in _with_other_names(meant, client, place))
     tools = tuple(_tool_of(one, native) for one in operations)
     policy = msgspec.structs.replace(policy, agent=asked.agent)
     call = Call(native.id, operations, native)
@@ -115,6 +116,16 @@ def decide_on(
         reason = f"{rule}; this needs the user's approval, and {client.title} cannot ask for it here"
         return Decision("deny", _said(reason), rule)
     return Decision(verdict, _said(rule or "it is allowed"), rule)
+
+
+def _with_other_names(meant: Iterable[op.Operation], client: HookClient, place: str) -> Iterator[op.Operation]:
+    """The operations of a call, and those on other files that the client may take its paths for."""
+    for one in meant:
+        taken = (one, *named_otherwise(one))
+        yield from taken
+        if client.finds_by_end:
+            for other in taken:
+                yield from found_by_end(other, place)
 
 
 def place_of(asked: Asked) -> str:
@@ -159,7 +170,21 @@ def _meant(native: NativeCall, dialect: str, arguments: dict[str, Any]) -> tuple
     call: Call = DIALECTS[dialect].read_call(native)
     if call.failure is not None or not call.operations:
         return (op.Unrecognised(native.name, arguments),)
-    return call.operations
+    return (*call.operations, *_unmapped(call))
+
+
+_FOLDERS: Final = ("cwd", "workdir", "working_dir", "working_directory", "directory")
+"""What clients call the folder that a command runs in."""
+
+
+def _unmapped(call: Call) -> Iterator[op.Operation]:
+    """What the parameters may mean that the vocabulary does not know: a newer client may honour them."""
+    for operation in call.operations:
+        if isinstance(operation, op.RunCommand):
+            folders = (call.unmapped[name] for name in _FOLDERS if name in call.unmapped)
+            yield from (msgspec.structs.replace(operation, cwd=one) for one in folders if isinstance(one, str))
+    if places_in(call.unmapped):
+        yield op.SteerClient(call.native.name, call.unmapped)
 
 
 def _served(name: str, server: str | None) -> tuple[str | None, str] | None:

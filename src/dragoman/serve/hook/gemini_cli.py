@@ -12,6 +12,7 @@ from .client import Answer, Decision, HookClient, Stage, text_of, to_json
 
 class GeminiCli(HookClient):
     name, title, dialect = "gemini_cli", "Gemini CLI", "gemini_cli"
+    finds_by_end = True
     stages = {
         "BeforeTool": "before",
         "AfterTool": "after",
