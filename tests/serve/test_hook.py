@@ -31,6 +31,7 @@ from dragoman.serve.hook import (
     record,
     rules_of,
 )
+from dragoman.serve.hook.client import Here
 from dragoman.serve.hook.plain_reading import Row, is_unknown, operations_by, plain_operations, plain_rows, plain_tools
 from tests.examples import examples
 
@@ -115,7 +116,7 @@ def denied(reason: str) -> dict[str, dict[str, Any]]:
 
 
 def asked(payload: Any, rules: Rules, client: str | None = None, event: str | None = None) -> Handled:
-    return handle(json.dumps(payload).encode(), client, event, lambda: rules)
+    return handle(json.dumps(payload).encode(), client, event, lambda: rules, saved=True)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -326,6 +327,24 @@ def test_what_is_outside_is_found_in_every_parameter(name: str, folder: Path, tm
     told = json.dumps(given).replace("file:///etc", "notes://src").replace("/etc", "src")
     inside = json.loads(told.replace("..", "src").replace("~", "src"))
     assert asked(call_of(client, folder, tool, inside), rules).decision.verdict == "pass"
+
+
+def test_the_folder_of_a_call_is_not_the_folder_of_the_work(folder: Path, tmp_path: Path) -> None:
+    """Codex 0.166.0 gives a command's own folder as the one it is in, and starts its hooks in that of the session."""
+    rules = written_rules(
+        tmp_path, 'policy.rules = [{verdict = "deny", path = "vault/*"}, {verdict = "deny", outside = true}]\n'
+    )
+    (folder / "vault").mkdir()
+    for place, line, verdict in (
+        (folder, "cat key", "pass"),
+        (folder / "src", "touch x", "pass"),
+        (folder / "vault", "cat key", "deny"),
+        (tmp_path, "touch x", "deny"),
+        (Path("/etc"), "cat passwd", "deny"),
+    ):
+        payload = json.dumps(payload_of("codex", place, line)).encode()
+        handled = handle(payload, "codex", "PreToolUse", lambda: rules, Here(str(folder)))
+        assert handled.decision.verdict == verdict, (place, line)
 
 
 @pytest.mark.parametrize(

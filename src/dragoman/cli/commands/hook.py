@@ -54,7 +54,7 @@ def test_payload(console: Console, /, *, file: Path, client: str | None, event: 
     from dragoman.serve.hook import handle, own_rules
 
     text = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-    handled = handle(text, client, event, own_rules)
+    handled = handle(text, client, event, own_rules, saved=True)
     asked, decision = handled.asked, handled.decision
     if as_json:
         console.json({"asked": asked, "decision": decision, "answer": handled.answer, "note": handled.note})

@@ -42,10 +42,17 @@ def here() -> Here:
 
 
 def handle(
-    text: bytes, client: str | None, event: str | None, rules: Callable[[], Rules], started: Here | None = None
+    text: bytes,
+    client: str | None,
+    event: str | None,
+    rules: Callable[[], Rules],
+    started: Here | None = None,
+    *,
+    saved: bool = False,
 ) -> Handled:
     """Reads a payload, decides, and writes the answer. `client` and `event` are what the installed line says, and
-    `started` is where it was started, if not here.
+    `started` is where it was started, if not here. `saved`: the payload was kept, and the folder of the work is taken to
+    be the one that it names.
 
     It raises nothing but what ends the process.
     """
@@ -57,7 +64,7 @@ def handle(
         if named is None or named not in CLIENTS:
             raise UnknownPayload("it is of no client that is known; name it with --client")
         speaks = client_named(named)
-        asked = _placed(speaks.read(payload, event), started or here())
+        asked = _placed(speaks.read(payload, event), speaks, started or here(), saved=saved)
         decision = Decision("pass")
         if asked.calls:
             from .deciding import decide
@@ -76,9 +83,10 @@ def handle(
         return _denied(f"{type(problem).__name__}: {problem}", client, event, speaks, asked)
 
 
-def _placed(asked: Asked, started: Here) -> Asked:
+def _placed(asked: Asked, speaks: HookClient, started: Here, *, saved: bool) -> Asked:
     cwd = asked.cwd if asked.cwd and os.path.isabs(asked.cwd) else os.path.join(started.cwd, asked.cwd or "")
-    return msgspec.structs.replace(asked, cwd=cwd, projects=started.projects)
+    root = (cwd if saved else started.cwd) if speaks.starts_hooks_in_project else None
+    return msgspec.structs.replace(asked, cwd=cwd, projects=started.projects, root=root)
 
 
 def _differences(asked: Asked, speaks: HookClient, client: str | None, event: str | None) -> Iterator[str]:

@@ -47,6 +47,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str | None = None
     projects: tuple[str, ...] = ()
     """The folder of the work, where the environment of the hook says it."""
+    root: str | None = None
+    """The folder of the work, where it is known for certain; the rules' `outside` and paths begin there."""
     agent: str | None = None
     session: str | None = None
     dialect: str | None = None
@@ -106,6 +108,8 @@ class HookClient:
     asks: ClassVar[bool] = False
     """Whether `ask` leads to a question, or to a denial where nobody can be asked. In some clients it lets the call
     run, or waits for ever: those get a denial instead."""
+    starts_hooks_in_project: ClassVar[bool] = False
+    """Whether hooks are started in the folder of the work, while their payload has that of the call."""
     finds_by_end: ClassVar[bool] = False
     """Whether an edit of a file that is not there is made in the one whose path ends so."""
     stages: ClassVar[Mapping[str, Stage]] = {

@@ -12,6 +12,8 @@ from .client import Answer, Decision, HookClient, Stage
 
 class Codex(HookClient):
     name, title, dialect = "codex", "Codex", "codex"
+    # Seen with Codex 0.166.0: `cwd` is the `workdir` of the command, and the hook's own folder that of the session.
+    starts_hooks_in_project = True
     stages = {**HookClient.stages, "Interrupt": "other"}
 
     def call(self, payload: Mapping[str, Any]) -> NativeCall:

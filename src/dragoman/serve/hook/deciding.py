@@ -95,7 +95,7 @@ def decide_on(
 ) -> Decision:
     """The decision on what a call means."""
     place = place_of(asked)
-    root = _project_of(place, asked.projects)
+    root = asked.root or _project_of(place, asked.projects)
     operations = tuple(located(one, place) for one in _with_other_names(meant, client, place))
     tools = tuple(_tool_of(one, native) for one in operations)
     policy = msgspec.structs.replace(policy, agent=asked.agent)

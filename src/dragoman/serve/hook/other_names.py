@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterator
 from typing import Final
+from unicodedata import normalize
 
 import msgspec
 
@@ -25,7 +26,7 @@ _ODD: Final = re.compile(r"\A[\s\ufeff@]|[\s\ufeff]\Z|[^ -~]|\\|\Afile:", re.IGN
 _SPACES: Final = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _MOST: Final = 64
 _MOST_SEEN: Final = 20_000
-"""Entries of a project that are looked at for the file that an edit may find; Gemini CLI 0.61.0 looks into 50 folders."""
+"""Entries of a project in which an edit's file is looked for; Gemini CLI 0.61.0 looks into 50 folders."""
 
 
 def other_names(path: str) -> list[str]:
@@ -53,8 +54,6 @@ def _one_step(path: str) -> Iterator[str]:
 
         yield "/" + unquote(path[len("file:") :]).removeprefix("//localhost").lstrip("/")
     if not path.isascii():
-        from unicodedata import normalize
-
         yield normalize("NFC", path)
         yield normalize("NFD", path)
 

@@ -53,7 +53,8 @@ def record(handled: Handled, folder: Path) -> None:
     path = folder / f"{session}.jsonl"
     if not path.exists():
         place = asked.cwd if asked else None
-        _begin(path, {"kind": "session_started", "id": _new_id(), **head, "cwd": place, "project": place})
+        project = (asked.root if asked else None) or place
+        _begin(path, {"kind": "session_started", "id": _new_id(), **head, "cwd": place, "project": project})
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
     try:
         events = [
