@@ -40,6 +40,21 @@ LINES = {
     "cat <<'E'\n$(cat c)\nE": ("", ""),
     "cat <<E\n$(cat c)\nE": ("read /w/c", ""),
     "X=a; cat $X": ("read /w/a", ""),
+    "X='a b'; cat $X": ("read /w/a; read /w/a b; read /w/b", ""),  # zsh does not split it
+    "X='cat a'; $X": ("read /w/a", ""),
+    "X='-n 5'; head $X a": ("read /w/a", ""),
+    "path=bin; cat a": ("read /w/a", "it sets path, which can change what programs do"),
+    "cdpath=..; cat a": ("read /w/a", "it sets cdpath, which can change what programs do"),
+    "cd sub && apply_patch <<'E'\n*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Update File: b\n*** Move to: c\n*** Delete File: d\n*** End Patch\nE": (
+        "delete /w/sub/d; move /w/sub/b; write /w/sub/a; write /w/sub/b; write /w/sub/c",
+        "",
+    ),
+    "apply_patch '*** Begin Patch\n*** Add File: a\n+x\n*** End Patch'": ("write /w/a", ""),
+    "apply_patch < a": ("read /w/a", "'apply_patch' is not known"),
+    "apply_patch '*** Begin Patch\n*** Copy File: a\n*** End Patch'": (
+        "",
+        "'apply_patch *** Begin Patch\\n*** Copy File: a\\n*** End Patch' is not known",
+    ),
     "X=a cat b; cat $X": ("read /w/b; read …", ""),
     "cd sub && cat a": ("read /w/sub/a", ""),
     "(cd sub; cat a); cat b": ("read /w/a; read /w/b; read /w/sub/a", ""),

@@ -235,6 +235,7 @@ class Notes(ABC):
 
 _STEERING: Final = (
     *("PATH", "IFS", "ENV", "CDPATH", "FPATH", "SHELLOPTS", "PS4", "PROMPT_COMMAND", "PAGER", "EDITOR", "VISUAL"),
+    *("path", "cdpath"),  # of zsh: tied to PATH and CDPATH
     *("HOME", "TMPDIR", "SHELL", "POSIXLY_CORRECT", "MAGIC", "NLSPATH", "HOSTALIASES", "LOCALDOMAIN", "NETRC"),
 )
 _STEERING_STARTS: Final = (

@@ -592,6 +592,27 @@ def _version(walk: Notes, words: list[str], state: State, given: str | None) -> 
         walk.mention(words[1:], state)
 
 
+_PATCHED: Final = re.compile(r"\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*\Z")
+_AROUND: Final = re.compile(r"\*\*\* (?:Begin Patch|End Patch|End of File)\s*\Z")
+
+
+def _apply_patch(walk: Notes, words: list[str], state: State, given: str | None) -> None:
+    """What Codex 0.166.0 does itself where a command line begins with it, and other clients may have as a program."""
+    text = words[1] if len(words) == 2 else given if len(words) == 1 else None
+    lines = text.split("\n") if text is not None and is_certain(text) else []
+    headers = [line.strip() for line in lines if line.lstrip().startswith("*** ")]
+    found = [_PATCHED.match(line) for line in headers if not _AROUND.match(line)]
+    if not found or None in found:
+        unknown(walk, words, state, given)
+        return
+    before = ""
+    for verb, name in (one.groups() for one in found if one is not None):
+        walk.touch("delete" if verb == "Delete File" else "write", name, state)
+        if verb == "Move to":
+            walk.touch("move", before, state)
+        before = name
+
+
 def _dd(walk: Notes, words: list[str], state: State, given: str | None) -> None:
     for word in words[1:]:
         name, _, value = word.partition("=")
@@ -708,4 +729,5 @@ _PROGRAMS: Final[dict[str, Handler]] = {
     "git": git,
     "rg": ripgrep,
     **dict.fromkeys(("grep", "egrep", "fgrep"), grep),
+    **dict.fromkeys(("apply_patch", "applypatch"), _apply_patch),
 }

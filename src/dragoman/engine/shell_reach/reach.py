@@ -199,6 +199,7 @@ class Walk(Notes):
         if not node.words:
             return
         choices = [self.fields(word, state) for word in node.words]
+        choices[0] = _without_names_of_none(choices[0])
         count = 1
         for choice in choices:
             count *= len(choice)
@@ -263,7 +264,7 @@ class Walk(Notes):
             if part.quoted:
                 made = [(whole, begun + value, True) for whole, begun, _ in made for value in values]
             else:
-                made = [_split_onto(one, value) for one in made for value in values]
+                made = [more for one in made for value in values for more in _added(one, value)]
             if len(made) > MOST:
                 for rest in word[place + 1 :]:
                     if not isinstance(rest, Text):
@@ -319,9 +320,24 @@ class Walk(Notes):
         return (Computed(None, quoted=True), *word[1:])
 
 
+def _without_names_of_none(choices: list[list[str]]) -> list[list[str]]:
+    """What a command may begin with, without names with spaces that zsh would look for and not find."""
+    found = [one for one in choices if not one or "/" in one[0] or len(one[0].split()) < 2]
+    return found or choices
+
+
 def _known(values: frozenset[str]) -> frozenset[str]:
     """The values of a variable where its text is used: which files a glob in it matched, only running would tell."""
     return values if all(is_certain(value) for value in values) else UNKNOWN
+
+
+def _added(made: tuple[list[str], str, bool], value: str) -> list[tuple[list[str], str, bool]]:
+    """A possibility with the value of a variable that is not quoted: split at its spaces, or, in zsh, as it is. An
+    option with spaces in it is none that a program knows."""
+    found = [_split_onto(made, value)]
+    if is_certain(value) and len(value.split()) > 1 and (made[1] or not value.startswith("-")):
+        found.append((made[0], made[1] + value, True))
+    return found
 
 
 def _split_onto(made: tuple[list[str], str, bool], value: str) -> tuple[list[str], str, bool]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from posixpath import join
@@ -155,10 +154,7 @@ def operations_of(native: NativeCall, asked: Asked, client: HookClient) -> Itera
     if served is not None:
         yield op.CallMcpTool(*served, arguments)
         return
-    for operation in _meant(native, asked.dialect or client.dialect, arguments):
-        yield operation
-        if isinstance(operation, op.RunCommand) and "*** Begin Patch" in operation.command:
-            yield from _patched(operation.command)
+    yield from _meant(native, asked.dialect or client.dialect, arguments)
 
 
 def _meant(native: NativeCall, dialect: str, arguments: dict[str, Any]) -> tuple[op.Operation, ...]:
@@ -200,15 +196,6 @@ def _served(name: str, server: str | None) -> tuple[str | None, str] | None:
     if server is None:
         return None
     return server, name.removeprefix(f"mcp_{server}_").removeprefix(f"{server}__")
-
-
-_PATCHED: Final = re.compile(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
-
-
-def _patched(command: str) -> Iterator[op.Operation]:
-    """The files of a patch that is written into a command line."""
-    for verb, path in _PATCHED.findall(command):
-        yield op.DeleteFile(path) if verb == "Delete File" else op.EditFile(path, ())
 
 
 def _tool_of(operation: op.Operation, native: NativeCall) -> Tool:
