@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from dragoman.engine.shell_reach import ANY, ONE, STAR, can_match, reach_of
 
+PATCH = """*** Begin Patch
+*** Update File: a
+@@
+-x
++y
+*** Update File: b
+*** Move to: c
+*** Delete File: d
+*** End Patch"""
 LINES = {
     # Line → what it may do in /w with the home /h ("…" is any text), and why it may do more (then every word counts).
     "cat a.txt b.txt": ("read /w/a.txt; read /w/b.txt", ""),
@@ -45,7 +54,7 @@ LINES = {
     "X='-n 5'; head $X a": ("read /w/a", ""),
     "path=bin; cat a": ("read /w/a", "it sets path, which can change what programs do"),
     "cdpath=..; cat a": ("read /w/a", "it sets cdpath, which can change what programs do"),
-    "cd sub && apply_patch <<'E'\n*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Update File: b\n*** Move to: c\n*** Delete File: d\n*** End Patch\nE": (
+    f"cd sub && apply_patch <<'E'\n{PATCH}\nE": (
         "delete /w/sub/d; move /w/sub/b; write /w/sub/a; write /w/sub/b; write /w/sub/c",
         "",
     ),

@@ -378,6 +378,38 @@ def test_a_servers_tool_in_an_argument_is_found(folder: Path, rules: Rules) -> N
         assert asked(call_of("cline", folder, "use_mcp_tool", called), rules).decision.verdict == verdict
 
 
+CURSOR_CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    # Calls in the words of Cursor's agent, and in those of the examples of its documentation, by what is decided.
+    "pass": ("Read", {"path": "a.py"}),
+    "pass in other words": ("Read", {"file_path": "a.py"}),
+    "deny a secret": ("Read", {"path": ".env"}),
+    "pass an edit": ("StrReplace", {"path": "a.py", "old_string": "x", "new_string": "y"}),
+    "deny an edit": ("StrReplace", {"path": "/etc/passwd", "old_string": "x", "new_string": "y"}),
+    "deny a deletion": ("Delete", {"path": "keep"}),
+    "pass a line": ("Shell", {"command": "ls", "working_directory": "FOLDER"}),
+    "deny a line": ("Shell", {"command": "touch x", "working_directory": "/etc"}),
+    "pass a server": ("MCP:read", {"path": "a.py"}),
+    "deny a server": ("MCP:read", {"path": ".env"}),
+    "ask": ("NoSuchTool", {"x": 1}),
+}
+
+
+@pytest.mark.parametrize("name", CURSOR_CALLS)
+def test_a_call_of_cursor_is_read_in_its_own_words(name: str, folder: Path, rules: Rules) -> None:
+    tool, given = CURSOR_CALLS[name]
+    placed = json.loads(json.dumps(given).replace("FOLDER", str(folder)))
+    assert asked(call_of("cursor", folder, tool, placed), rules).decision.verdict == name.split()[0]
+
+
+@pytest.mark.parametrize("line, verdict", [("", "pass"), ("cd .claude && ", "deny"), ("cd src && ", "pass")])
+def test_a_patch_in_a_line_is_decided_about_where_the_line_is(
+    line: str, verdict: str, folder: Path, rules: Rules
+) -> None:
+    patch = "*** Begin Patch\n*** Update File: settings.json\n@@\n-x\n+y\n*** End Patch"
+    payload = payload_of("codex", folder, f"{line}apply_patch <<'EOF'\n{patch}\nEOF")
+    assert asked(payload, rules).decision.verdict == verdict
+
+
 @pytest.mark.parametrize("said", [True, "true", " True", 1])
 def test_a_switch_of_a_servers_tool_is_denied_in_every_spelling_and_allowed_in_one(
     said: object, folder: Path, tmp_path: Path

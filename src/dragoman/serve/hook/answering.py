@@ -51,8 +51,8 @@ def handle(
     saved: bool = False,
 ) -> Handled:
     """Reads a payload, decides, and writes the answer. `client` and `event` are what the installed line says, and
-    `started` is where it was started, if not here. `saved`: the payload was kept, and the folder of the work is taken to
-    be the one that it names.
+    `started` is where it was started, if not here. `saved`: the payload was kept, and the folder of the work is
+    taken to be the one that it names.
 
     It raises nothing but what ends the process.
     """

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
+from dragoman.model import operations as op
 from dragoman.model.calls import NativeCall, NativeResult
 
 from .client import Answer, Asked, Decision, HookClient, Stage, UnknownPayload, text_of, to_json
+from .plain_reading import plain_operations
 
 
 class Cursor(HookClient):
@@ -43,6 +45,7 @@ class Cursor(HookClient):
             cwd=asked.cwd or root,
             session=text_of(payload, "conversation_id"),
             server=text_of(payload, "server_name"),
+            dialect="cursor" if asked.calls and not _is_claudes(asked.calls[0]) else None,
         )
 
     def call(self, payload: Mapping[str, Any]) -> NativeCall:
@@ -64,8 +67,9 @@ class Cursor(HookClient):
                 raise UnknownPayload("its tool_input is no JSON") from error
         if not isinstance(name, str) or not isinstance(given, dict):
             raise UnknownPayload("it has no tool_name, or no tool_input")
-        if event in ("beforeMCPExecution", "afterMCPExecution") and not name.startswith("mcp__"):
-            name = f"mcp__{text_of(payload, 'server_name') or 'unknown'}__{name}"
+        served = event in ("beforeMCPExecution", "afterMCPExecution") or name.startswith("MCP:")
+        if served and not name.startswith("mcp__"):
+            name = f"mcp__{text_of(payload, 'server_name') or 'unknown'}__{name.removeprefix('MCP:')}"
         return NativeCall("", "Bash" if name == "Shell" else name, given)
 
     def returned(self, payload: Mapping[str, Any]) -> NativeResult | None:
@@ -80,6 +84,20 @@ class Cursor(HookClient):
             return Answer("{}")
         said = {"permission": decision.verdict, "user_message": decision.reason, "agent_message": decision.reason}
         return Answer(to_json(said))
+
+
+def _is_claudes(native: NativeCall) -> bool:
+    """Whether a call is in the words of Claude Code, as some examples of the documentation are; its tools of today have
+    parameters of their own (`Read{path}`, `StrReplace`, `Delete`)."""
+    if native.name.startswith("mcp__"):
+        return True
+    meant = plain_operations("claude_code", native.name, native.arguments)
+    if meant is None:
+        from dragoman.registry import DIALECTS
+
+        call = DIALECTS["claude_code"].read_call(native)
+        meant = () if call.failure is not None else call.operations
+    return bool(meant) and not any(isinstance(one, op.Unrecognised) for one in meant)
 
 
 CLIENT = Cursor()
