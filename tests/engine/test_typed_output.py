@@ -27,6 +27,7 @@ from dragoman.model import (
     Features,
     FinishReason,
     NativeCall,
+    RefusalPart,
     Reply,
     Restarted,
     SessionStarted,
@@ -354,3 +355,27 @@ def test_only_models_that_take_a_schema_are_sent_one(api: str) -> None:
     with_it = ("gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5.2")
     takes = {model: APIS_BY_NAME[api].features(model).response_schema for model in (*without, *with_it)}
     assert takes == {**dict.fromkeys(without, False), **dict.fromkeys(with_it, True)}
+
+
+@pytest.mark.parametrize("takes_schema", [True, False])
+async def test_a_refusal_is_said_and_not_asked_again(takes_schema: bool) -> None:
+    features = Features(choices=("auto", "one"), response_schema=takes_schema)
+    for reply, said in (
+        (Reply((RefusalPart("I cannot."),), FinishReason.REFUSED), "the model refused to answer: I cannot."),
+        (Reply((TextPart("I cannot."),), FinishReason.REFUSED), "the model refused to answer: I cannot."),
+        (Reply((), FinishReason.FILTERED), "the provider's filter ended the answer"),
+    ):
+        with ScriptedEngine([reply], features=features) as engine:
+            result = await Orchestrator(engine, output=Struct).run("go")
+        assert (result.status, result.output, result.error) == ("failed", None, Failure("failed", said))
+
+
+async def test_an_answer_that_was_cut_off_is_asked_for_again_with_the_reason() -> None:
+    cut = Reply((TextPart('{"name": "te'),), FinishReason.LENGTH)
+    with ScriptedEngine([cut, '{"name": "tea"}'], features=TAKES) as engine:
+        result = await Orchestrator(engine, output=Struct).run("go")
+    assert (result.status, result.output) == ("completed", Struct("tea"))
+    assert "cut off at the limit on its length" in str(engine.requests[1].conversation[-1])
+    failed = await Orchestrator(ScriptedEngine([cut], features=TAKES), output=Struct, output_retries=0).run("go")
+    assert isinstance(failed.error, Failure)
+    assert "cut off at the limit on its length" in failed.error.message

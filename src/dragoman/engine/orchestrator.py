@@ -55,7 +55,7 @@ from .policy import ToolPolicy, wrong_types
 from .run_options import Prompt, RunOptions, as_conversation, as_history
 from .run_result import RunResult
 from .running import Pause, Proceed, Running
-from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, AnswerT, Output, OutputT, misfits
+from .typed_output import ASK_AGAIN, ASK_FINAL, FINAL_TOOL, AnswerT, Output, OutputT, misfits, refusal_in, unreadable
 from .web_search import SEARCH, Searching, web_for, who_searches
 
 if TYPE_CHECKING:
@@ -323,16 +323,20 @@ class Orchestrator(Generic[OutputT]):
             try:
                 return msgspec.structs.replace(result, output=output.read(result.text))
             except ToolError as error:
-                problem = error.message
+                problem = unreadable(result.reply, error.message)
+            if (refused := refusal_in(result.reply)) is not None:
+                return _failed(result, refused)
             if tries < self.output_retries:
                 message = by_client(ASK_AGAIN.format(problem=problem))
                 result = result.followed_by(await proceed(self, message, result))
                 if result.status != "completed":
                     return result
-        return _unfit(result, problem)
+        return _failed(result, f"{_UNFIT}: {problem}")
 
     async def _forced(self, output: Output, result: RunResult, proceed: Proceed) -> RunResult:
         """The answer by a call of a tool, the only one there is then."""
+        if (refused := refusal_in(result.reply)) is not None:
+            return _failed(result, refused)
         values: list[Any] = []
         problems = [f"the model did not call {FINAL_TOOL}"]
         choices = self.engine.features(self.model).choices
@@ -356,7 +360,7 @@ class Orchestrator(Generic[OutputT]):
         with suppress(ToolError):  # where nothing can make it call the tool, a model may write the value instead
             value = output.read(result.text)
             return msgspec.structs.replace(result, status="completed", error=None, output=value)
-        return _unfit(result, problems[-1])
+        return _failed(result, refusal_in(result.reply) or f"{_UNFIT}: {unreadable(result.reply, problems[-1])}")
 
     def _takes_schema(self, output: Output) -> bool:
         """Whether the provider takes a schema for the answer, beside the tools that are offered."""
@@ -544,9 +548,11 @@ class Orchestrator(Generic[OutputT]):
         return facade_like_before(dialect, toolset, limits, honoured=honoured, beside=self._beside, model=model)
 
 
-def _unfit(result: RunResult, problem: str) -> RunResult:
-    error = Failure("failed", f"the answer does not fit the type that was asked for: {problem}")
-    return msgspec.structs.replace(result, status="failed", error=error)
+_UNFIT: Final = "the answer does not fit the type that was asked for"
+
+
+def _failed(result: RunResult, why: str) -> RunResult:
+    return msgspec.structs.replace(result, status="failed", error=Failure("failed", why))
 
 
 def _in_a_loop() -> bool:

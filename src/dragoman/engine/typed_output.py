@@ -17,7 +17,18 @@ import msgspec
 
 from dragoman.apis import PartialJson
 from dragoman.errors import ToolError
-from dragoman.model import AnyChunk, ArgumentsChunk, CallFinished, CallStarted, Failure, Restarted, TextChunk
+from dragoman.model import (
+    AnyChunk,
+    ArgumentsChunk,
+    CallFinished,
+    CallStarted,
+    Failure,
+    FinishReason,
+    RefusalPart,
+    Reply,
+    Restarted,
+    TextChunk,
+)
 from dragoman.schema import Reader
 from dragoman.tools import Tool
 
@@ -38,6 +49,7 @@ ASK_FINAL: Final = f"Give your final answer now by calling {FINAL_TOOL}."
 ASK_AGAIN: Final = (
     "Your answer could not be used: {problem}\nAnswer again with one JSON value that fits the schema, and nothing else."
 )
+CUT_OFF: Final = "it was cut off at the limit on its length (max_output_tokens)"
 _FENCE: Final = re.compile(r"\A\s*```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
@@ -146,6 +158,21 @@ def _wrapped(schema: Mapping[str, Any]) -> dict[str, Any]:
         "additionalProperties": False,
         **{word: schema[word] for word in _OF_THE_WHOLE if word in schema},
     }
+
+
+def refusal_in(reply: Reply | None) -> str | None:
+    """Why a reply is no answer, and asking again is of no use: the model or its provider refused. Otherwise `None`."""
+    if reply is None or reply.finish not in (FinishReason.REFUSED, FinishReason.FILTERED):
+        return None
+    said = "".join(part.text for part in reply.parts if isinstance(part, RefusalPart)) or reply.text
+    is_refusal = reply.finish is FinishReason.REFUSED
+    who = "the model refused to answer" if is_refusal else "the provider's filter ended the answer"
+    return f"{who}: {said}" if said else who
+
+
+def unreadable(reply: Reply | None, problem: str) -> str:
+    """What is wrong with an answer that cannot be read: the limit on its length comes before what it made invalid."""
+    return CUT_OFF if reply is not None and reply.finish is FinishReason.LENGTH else problem
 
 
 class GrowingAnswer:

@@ -14,6 +14,7 @@ import msgspec
 
 from dragoman.apis import Batch, Endpoints
 from dragoman.engine.engine import HttpEngine
+from dragoman.engine.typed_output import refusal_in, unreadable
 from dragoman.errors import ConfigError, DragomanError, ToolError, Unsupported
 from dragoman.model import Reply, Usage
 
@@ -138,7 +139,8 @@ class Batches(Generic[AnswerT]):
         try:
             value: Any = output.read(reply.text)
         except ToolError as error:
-            return BatchResult(id, reply, error)
+            why = refusal_in(reply) or unreadable(reply, error.message)
+            return BatchResult(id, reply, ToolError(why, kind=error.kind, details=error.details))
         return BatchResult(id, reply, output=value)
 
     @property
