@@ -33,6 +33,7 @@ from dragoman.model import (
     SessionStarted,
     TextChunk,
     TextPart,
+    Thinking,
     Usage,
 )
 from tests.engine.loopback import Turn, loopback
@@ -351,7 +352,9 @@ def test_what_is_no_type_is_refused_when_it_is_given() -> None:
 
 @pytest.mark.parametrize("api", ["openai_chat", "openai_responses"])
 def test_only_models_that_take_a_schema_are_sent_one(api: str) -> None:
-    without = ("gpt-4", "gpt-4-turbo", "gpt-3.5-turbo", "gpt-4o-2024-05-13")
+    without: tuple[str, ...] = ("gpt-4", "gpt-4-turbo", "gpt-3.5-turbo", "gpt-4o-2024-05-13")
+    if api == "openai_chat":
+        without += ("deepseek-chat", "deepseek-v4-pro", "llama-3.3-70b-versatile")
     with_it = ("gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5.2")
     takes = {model: APIS_BY_NAME[api].features(model).response_schema for model in (*without, *with_it)}
     assert takes == {**dict.fromkeys(without, False), **dict.fromkeys(with_it, True)}
@@ -379,3 +382,15 @@ async def test_an_answer_that_was_cut_off_is_asked_for_again_with_the_reason() -
     failed = await Orchestrator(ScriptedEngine([cut], features=TAKES), output=Struct, output_retries=0).run("go")
     assert isinstance(failed.error, Failure)
     assert "cut off at the limit on its length" in failed.error.message
+
+
+@pytest.mark.parametrize("model", ["anthropic:claude-3-7-sonnet-20250219", "gemini:gemini-2.5-pro"])
+async def test_a_model_that_thinks_can_be_made_to_answer_by_a_tool(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    final = Turn(calls=(("c1", FINAL_TOOL, {"value": 3}),))
+    async with loopback(Turn("Three."), final) as server:
+        ask_at(server.url, monkeypatch)
+        run = Orchestrator(model, [look], output=int, thinking=Thinking("low"), configuration=None)
+        result = await run.run("How many?")
+        await run.close()
+    assert (result.status, result.output) == ("completed", 3)
+    assert [("thinking" in json.dumps(heard.body)) for heard in server.requests] == [True, model.startswith("gemini")]

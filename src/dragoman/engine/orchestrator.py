@@ -339,9 +339,11 @@ class Orchestrator(Generic[OutputT]):
             return _failed(result, refused)
         values: list[Any] = []
         problems = [f"the model did not call {FINAL_TOOL}"]
-        choices = self.engine.features(self.model).choices
-        choice = ToolChoice("one", (FINAL_TOOL,)) if "one" in choices else ToolChoice("auto")
+        features = self.engine.features(self.model)
+        choice = ToolChoice("one", (FINAL_TOOL,)) if "one" in features.choices else ToolChoice("auto")
         other = copy.copy(self)
+        if not features.forced_choice_with_thinking:
+            other.thinking = None  # what it thought is in the answer; thinking on, it could not be made to call
         other.toolset, other._facades = Toolset([output.tool(values.append)]), {}
         other.policy = msgspec.structs.replace(self.policy, choice=choice, max_iterations=self.output_retries + 1)
         other.pause = lambda _: not values

@@ -103,6 +103,12 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("workers-ai/*", {"thinking_form": "effort"}),
     ("qwen3*", {"thinking_form": "enable"}),  # recorded at GPUStack and Ollama; Alibaba's own name for it
     ("deepseek-*", {"thinking_form": "type"}),
+    # The API's message for deepseek-chat and deepseek-v4-pro: "This response_format type is unavailable now"
+    # (llm-exe#662). The reference of Groq lists the models that take a schema; its llamas are not among them.
+    *(
+        (name, {"response_schema": False})
+        for name in ("deepseek-chat", "deepseek-reasoner", "deepseek-v[34]*", "llama-*-instant", "llama-*-versatile")
+    ),
     ("glm-*", {"thinking_form": "type"}),
     ("grok-*", {"effort_off": None}),
     *(
