@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from typing import Any, Final, NamedTuple
 
 from dragoman.dialects import Dialect
@@ -82,10 +83,13 @@ def check_arguments(**given: Any) -> None:
         raise ConfigError("; ".join(wrong))
 
 
-def check_run_options(options: Mapping[str, Any], *, of_all_runs: Iterable[str]) -> None:
-    """Raises `TypeError` for an option that a run does not have, and `ConfigError` for a value of the wrong type."""
+def check_run_options(options: Mapping[str, Any], *, of_all_runs: Callable[..., None]) -> None:
+    """Raises `TypeError` for an option that a run does not have, and `ConfigError` for a value of the wrong type.
+
+    `of_all_runs` is what takes the options of all runs.
+    """
     for name in sorted(set(options) - RUN_OPTIONS):
-        if name in of_all_runs:
+        if name in signature(of_all_runs).parameters:
             raise TypeError(f"{name!r} is not an option of one run: give it to Orchestrator(…)")
         raise TypeError(f"a run has no option {name!r}.{nearest(name, [*RUN_OPTIONS, 'output'])}")
     check_arguments(**options)

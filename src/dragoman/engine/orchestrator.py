@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
-import inspect
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
@@ -279,7 +278,7 @@ class Orchestrator(Generic[OutputT]):
             conversation = (system_message(self.system), *conversation)
         if not conversation:
             raise ConfigError("there is nothing to answer: give a prompt or a history")
-        check_run_options(options, of_all_runs=inspect.signature(Orchestrator.__init__).parameters)
+        check_run_options(options, of_all_runs=Orchestrator.__init__)
         provider_tools = options.get("provider_tools", ())
         return Running(
             setup,

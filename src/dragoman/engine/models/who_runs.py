@@ -36,10 +36,10 @@ def native_tool(operation: type[Operation], api: str, provider: str, model: str)
     rows = [
         row
         for row in dialect.provider_tools
-        if is_offered(row, api, provider, model)
+        if row.superseded_by is None
         and row.executed_by is ExecutedBy.PROVIDER
+        and is_offered(row, api, provider, model)
         and operation in row.operations
-        and row.superseded_by is None
     ]
     return max(rows, key=lambda row: row.version or "", default=None)
 
