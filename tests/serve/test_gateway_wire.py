@@ -389,3 +389,16 @@ async def test_how_closely_a_picture_is_looked_at_is_told_between_the_apis_of_on
             == 200
         )
     assert upstream.requests[0].body["messages"][0]["content"] == [chat]
+
+
+async def test_what_a_user_says_of_a_document_is_told_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}
+    document = {"type": "document", "source": source, "title": "beans.pdf", "context": "From last year."}
+    asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [document]}]}
+    for api in UPSTREAM:
+        async with gateway(monkeypatch, api, Turn("Ten.")) as (served, upstream):
+            assert await posted(served, asked) == 200
+        said = json.dumps(upstream.requests[0].body)
+        assert said.count("From last year.") == said.count("JVBERi0=") == 1, api
+        own = api == "anthropic_messages"
+        assert (said.index("From last year.") > said.index("JVBERi0=")) is own, api

@@ -174,7 +174,7 @@ class Walk:
                 result = self._words.searched(part.result)
                 results.append(part if result is part.result else ResultPart(result))
             else:
-                others.append(self._told(part))
+                others += (*self._beside(part), self._told(part))
         others = self._cut(others, item)
         if results:
             assert isinstance(item, Message)
@@ -217,6 +217,12 @@ class Walk:
             return TextPart(text)
         self._unsaid = self._unsaid or _kind(part.item)
         return part
+
+    def _beside(self, part: AnyPart) -> Iterator[TextPart]:
+        """What a user says of a file in a field that only the client's API has (`context` of Anthropic's documents)."""
+        for api, said in part.metadata.items() if isinstance(part, MediaPart) else ():
+            if api != self._api and isinstance(said.get("context"), str) and said["context"]:
+                yield TextPart(said["context"])
 
     def _said_before(self, part: AnyPart) -> AnyPart:
         """What a model said, as text where only the client's API has it: the summary of a conversation (Anthropic)."""
