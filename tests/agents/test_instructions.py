@@ -75,11 +75,18 @@ def test_without_a_repository_only_the_folder_itself_is_read(work: Path) -> None
     assert read(found(work / "a"), work) == [("a/AGENTS.md", "here")]
 
 
+NESTED = ("docs/AGENTS.md", "lib/CLAUDE.md", "src/api/AGENTS.md")
+
+
 def test_files_in_folders_below_are_named_for_when_they_are_needed(work: Path) -> None:
     write(work / "src" / "api" / "AGENTS.md", "nested")
     write(work / "node_modules" / "x" / "AGENTS.md", "skipped")
+    write(work / "lib" / "CLAUDE.md", "the second name")
+    (work / "lib" / "AGENTS.md").symlink_to("/etc/hostname")
+    (work / "docs").mkdir()
+    (work / "docs" / "AGENTS.md").symlink_to(work / "lib" / "CLAUDE.md")
     instructions = found(work)
-    assert (instructions.files, instructions.nested) == ((), ("src/api/AGENTS.md",))
+    assert (instructions.files, instructions.nested) == ((), NESTED)
     assert "- src/api/AGENTS.md" in instructions.text
     assert "nested" not in instructions.text
 

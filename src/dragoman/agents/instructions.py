@@ -109,7 +109,7 @@ def find_instructions(configuration: Configuration, folder: Path) -> Instruction
     between = [folder, *folder.parents]
     for place in reversed(between[: between.index(root) + 1]):
         search.folder(place, root)
-    nested = tuple(_nested(folder, search.names))
+    nested = tuple(_nested(folder, search.names, (root, *search.allowed)))
     return Instructions(
         tuple(search.files), nested, of_project=len(search.files) > own or bool(nested), problems=tuple(search.problems)
     )
@@ -139,7 +139,7 @@ class _Search:
         self.problems: list[str] = []
         self.names = tuple(name for name in names if self._is_name(name))
         allowed = configuration.settings.instructions.imports
-        self._allowed = tuple(Path(os.path.realpath(os.path.expanduser(path))) for path in allowed)
+        self.allowed = tuple(Path(os.path.realpath(os.path.expanduser(path))) for path in allowed)
         self._size = 0
         self._places: set[Path] = set()
 
@@ -167,7 +167,7 @@ class _Search:
             return self._problem(about, "not UTF-8 text")
         except ValueError as error:
             return self._problem(about, str(error))
-        if root is not None and not any(place.is_relative_to(allowed) for allowed in (root, *self._allowed)):
+        if root is not None and not any(place.is_relative_to(allowed) for allowed in (root, *self.allowed)):
             return self._problem(about, "outside the project; the setting instructions.imports can allow its folder")
         rule = self._rule_against(place)
         if rule is not None:
@@ -217,17 +217,23 @@ def _imports(text: str) -> Iterator[str]:
             yield found[1].rstrip(".,;:!?)")
 
 
-def _nested(folder: Path, names: tuple[str, ...]) -> Iterator[str]:
-    """Files in the folders below: the first that counts in each. Links are not followed."""
+def _nested(folder: Path, names: tuple[str, ...], allowed: tuple[Path, ...]) -> Iterator[str]:
+    """Files in the folders below: the first that counts in each. Linked folders are not entered, and a link that leads
+    out of the project is no file of it."""
     listed = 0
     for seen, (parent, folders, files) in enumerate(os.walk(folder)):
         folders[:] = sorted(name for name in folders if not _is_skipped(name))
-        name = next((name for name in names if name in files), None)
+        name = next((name for name in names if name in files and _is_inside(os.path.join(parent, name), allowed)), None)
         if parent != str(folder) and name is not None:
             yield (Path(parent) / name).relative_to(folder).as_posix()
             listed += 1
         if seen >= _MOST_FOLDERS or listed >= _MOST_NESTED:
             return
+
+
+def _is_inside(path: str, allowed: tuple[Path, ...]) -> bool:
+    place = Path(os.path.realpath(path)) if os.path.islink(path) else None
+    return place is None or any(place.is_relative_to(folder) for folder in allowed)
 
 
 def _is_skipped(name: str) -> bool:
