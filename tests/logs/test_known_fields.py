@@ -116,6 +116,16 @@ def test_a_rare_field_that_a_version_nobody_captured_renames_is_missed_there() -
         assert told_of == {"new_field"}
 
 
+def test_a_field_that_is_not_always_there_and_was_never_null_is_told_when_it_is_always_null() -> None:
+    results = [{"type": "said", "result": {"out": "x"}} for _ in range(6)]
+    others = [{"type": "said"} for _ in range(2)]
+    form = learnt(*(("1.0", "captured", [*results, *others]) for _ in range(3)))
+    for version in ("1.0", "1.1"):
+        empty = [{"type": "said", "result": None} for _ in range(3)]
+        assert told(form, *empty, *others, version=version) == [("changed_type", "said", "result")]
+        assert told(form, *empty, results[0], version=version) == []
+
+
 def test_what_was_made_before_a_release_is_before_it() -> None:
     every = ["1.10.0", "1.1", "1.0.1", "1.0.0", "1.0.0-alpha.11", "1.0.0-alpha.2", "0.9"]
     assert sorted(every, key=version_number, reverse=True) == every

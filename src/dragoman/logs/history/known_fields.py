@@ -399,6 +399,14 @@ def _new(form: Form, counted: Counted) -> Iterator[Difference]:
             if strange and field.kinds not in ("", "n"):
                 expected = " | ".join(KINDS[kind] for kind in field.kinds if kind != "n")
                 yield Difference("changed_type", place, name, expected, _kinds_named(strange), count, source)
+            elif kinds == {"n"} and count >= FEW and _is_never_null(field):
+                expected = " | ".join(KINDS[kind] for kind in field.kinds)
+                yield Difference("changed_type", place, name, expected, KINDS["n"], count, source)
+
+
+def _is_never_null(field: Field) -> bool:
+    """Whether a field is often there and never null; of a steady one it is told that it is missing."""
+    return field.without is not None and not field.steady and bool(field.kinds) and "n" not in field.kinds
 
 
 def _takes_a_place(kinds: set[str], known: Place, here: Mapping[str, Any]) -> bool:
