@@ -48,6 +48,18 @@ APPLIED = (
     ("", "@@|-|+b|@@|+d|@@| |+q", "b\nd\n\nq"),
     ("a\n", "@@|-a|+b|@@|+d|@@| |+q", "b\nd\n\nq\n"),
     ("a\nb\n", "@@|+d|@@| |+q", "\nq\na\nb\nd\n"),
+    # A line of blanks is a line to look after, and blank lines before the first anchor are left out (2026-11-19).
+    ("\t\n\n  d\n\t\n\n\n", "@@ \t|-|+X|+Z", "\t\nX\nZ\n  d\n\t\n\n"),
+    (" \n\te\n \n\te\nc\n", "@@  |+Z", " \nZ\n\te\n \n\te\nc\n"),
+    (" \n\na\n\n", " |+  Y", " \n\na\n\n  Y\n"),
+    ("\n\n", " |+  Y|-|+X", "  Y\nX\n"),
+    # A kept line of blanks is written as in the patch where lines are added, and stays where none are.
+    (" \n\nc", "@@| |+Z", "\nZ\n\nc"),
+    ("\n\te\n\t\n", "@@|-\te|+  Y| |+X", "\n  Y\n\nX\n"),
+    ("\nc\n\t\na\n", "@@|-c|+| ", "\n\n\t\na\n"),
+    # An empty line at the end that is not there is left out at the end of the file.
+    ("b\na", "@@|-a|+X|-", "b\nX"),
+    ("b\na", "@@|-a|-|+X|+Y", "b\nX\nY"),
     ("a\nb\r\n", "@@|-a|+x", "x\nb\n"),
     ("c\nq\nq", "@@|+a|@@ q| q|+z", "c\nq\nq\nz\na"),
 )
@@ -56,7 +68,11 @@ REFUSED = (
     ("a\rb\n", "@@|-b|+x", "a CR that ends no line"),
     ("  a\n    b\n", "@@|-a|-b|+x", "in more than one way"),
     ("a\n", "@@ q|+x", "cannot be found"),
+    ("\t\n  d\nc\na\n", "@@|-c|-|+", "its empty last line is not in the file"),
+    ("a\nb\n\nc\n", "@@|-a|-b|+Y|-|-", "its empty last line is not in the file"),
+    ("a\u2003b\na b\n", "@@|-a b|-|+x", "its empty last line is not in the file"),
 )
+NOT_THE_END = "@@|-a|+x|*** End of File "
 ANCHORED_TWICE = ("@@|@@|-c|+x", "@@ a|@@ b|-c|+x", "@@ a|@@|-c|+x", "@@|@@ a|-c|+x", " a|@@|@@|-c|+x")
 
 
@@ -83,6 +99,12 @@ def test_an_anchor_after_another_is_refused_as_in_copilot(section: str) -> None:
     call = DIALECTS["copilot"].at("1.0.102", "gpt-5.4").read_call(called(section))
     assert call.failure is not None
     assert "has an anchor after another one" in call.failure.message
+
+
+def test_blanks_after_the_end_of_the_file_are_refused_as_in_copilot() -> None:
+    call = DIALECTS["copilot"].at("1.0.102", "gpt-5.4").read_call(called(NOT_THE_END))
+    assert call.failure is not None
+    assert "without blanks after it" in call.failure.message
 
 
 @pytest.mark.parametrize("file, section, reason", REFUSED)

@@ -94,9 +94,10 @@ class PatchRules(Value, frozen=True):
     """What counts as white space: JavaScript has no U+0085, but the byte order mark."""
     similarity: float = 0.0
     """How similar lines must be where no pass finds them; 0: they are not found then."""
-    empty_last: Literal["kept", "left_out", "left_out_after_others", "any_line"] = "left_out"
+    empty_last: Literal["kept", "left_out", "left_out_after_others", "left_out_alone", "any_line"] = "left_out"
     """Whether an empty last line of a hunk is left out where it is not found: it may be the end of the line before
-    (`any_line`: one that is only shown stands for whatever line is there)."""
+    (`left_out_alone`: only at the end of the file, and where no other line of the hunk is empty; `any_line`: one that
+    is only shown stands for whatever line is there)."""
     missing_anchors: Literal["refuse", "ignore"] = "refuse"
     insert: Literal["anchor", "end", "cursor", "cursor_or_end"] = "anchor"
     """Where lines go that replace none: after the last anchor (without one, to the end), always to the end, or to where
@@ -121,10 +122,11 @@ class PatchRules(Value, frozen=True):
     """Whether the file's last line always gets an end."""
     blank_end: bool = False
     """Whether an empty last line is taken for that end: lines that replace none go before it, and it gets no other."""
-    anchors: Literal["trimmed", "trimmed_both", "as_written", "as_written_first"] = "trimmed"
+    anchors: Literal["trimmed", "trimmed_both", "any_line", "as_written", "as_written_first"] = "trimmed"
     """Whether blanks that end an anchor are part of it (`trimmed_both`: also those that begin it); trimmed, one without
-    text (`@@ `) is none. `as_written_first`: it is looked for trimmed only where it is not found as written; one that
-    stands above where the search is passes for found, and one without text is refused but at the beginning."""
+    text (`@@ `) is none (`any_line`: one of blanks is). `as_written_first`: it is looked for trimmed only where it is
+    not found as written; one that stands above where the search is passes for found, and one without text is refused
+    but at the beginning."""
     at_end: Literal["after_cursor", "anywhere", "preferred", "ignored"] = "after_cursor"
     """Whether lines that must be at the end of the file must also come after those found before; or may also be
     elsewhere; or whether nobody asks where they are."""

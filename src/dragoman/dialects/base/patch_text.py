@@ -68,11 +68,12 @@ class PatchForm(NamedTuple):
     """How many CR a line may have before its LF as a part of its end; `text`: none (opencode 1.18.33). Codex reads a
     line twice since 0.140.0, and takes one off each time."""
     ends_exactly: bool = False
-    """Whether blanks after "*** End of File" make it another line (Codex up to 0.139.0)."""
+    """Whether blanks after "*** End of File" make it another line (Codex up to 0.139.0, Copilot 1.0.102)."""
     one_anchor: bool = False
     """Whether an anchor that follows another without lines between is refused; a strict form refuses it as well."""
     blank_first: Literal["kept", "left_out"] = "kept"
-    """What becomes of lines without text before the first anchor of a file (left out: Codex up to 0.139.0)."""
+    """What becomes of lines without text before the first anchor of a file (left out: Codex up to 0.139.0, Copilot
+    1.0.102)."""
     needs_anchor: bool = False
     """Whether lines before the first anchor are refused. opencode (1.18.33) passes over them without a word, and over
     all that follows the end of the file."""
@@ -94,7 +95,7 @@ ANY_FORM = PatchForm()
 CODEX = PatchForm(strict=True, returns="two")
 FIRST_CODEX = PatchForm(strict=True, blank_first="left_out", ends_exactly=True)
 OPENCODE = PatchForm(returns="text", needs_anchor=True, empty_lines="left_out", repeated="updates_refused")
-COPILOT = PatchForm(one_anchor=True, kept_in_place=True, moves_in_place=True)
+COPILOT = PatchForm(ends_exactly=True, one_anchor=True, blank_first="left_out", kept_in_place=True, moves_in_place=True)
 CLINE = PatchForm(empty_lines="refused", unmarked="kept", repeated="refused")
 DROID = PatchForm(unmarked="kept", moves_in_place=True)
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple, NoReturn
 
+from msgspec.structs import replace
+
 from dragoman.errors import ToolError
 from dragoman.model.edit_rules import Fold, PatchRules
 from dragoman.model.line_pairs import kept_lines
@@ -135,6 +137,8 @@ class _Task:
         kept = rules.anchors in ("as_written", "as_written_first")
         blanks = BLANKS if rules.white_space == "javascript" else _WHITE_SPACE
         self.anchors: Sequence[str] = edit.anchors if kept else trimmed_anchors(edit, blanks)
+        if rules.anchors == "any_line":
+            self.anchors = [anchor for anchor in edit.anchors if anchor]
         if rules.anchors == "trimmed_both":
             self.anchors = [strip(anchor) for anchor in self.anchors]
 
@@ -156,7 +160,7 @@ class _Task:
         old = self._lines_of(edit.old)
         size = len(old)
         at = self._place(old, cursor)
-        least = {"left_out": 1, "left_out_after_others": 2}.get(self.rules.empty_last, size + 1)
+        least = {"left_out": 1, "left_out_alone": 1, "left_out_after_others": 2}.get(self.rules.empty_last, size + 1)
         if self.rules.empty_last == "any_line" and old[-1] == "" and size > 1 and self._shows_last(old, new):
             # In droid 0.215.0 an empty line of the patch matches any line; one that begins with the space of a kept
             # line does so only if no empty line is found.
@@ -167,6 +171,10 @@ class _Task:
                 at, old, new = there, old[:-1], new[:-1]
             elif at != there:
                 self.fail("the empty line that ends it may stand for any line: leave it out", "no_match")
+        elif at is None and old[-1] == "" and self.rules.empty_last == "left_out_alone" and any(map(strip, old)):
+            at = self._place_at_end(old, new, cursor)
+            old, new = old[:-1], new[:-1] if new and new[-1] == "" else new
+            size -= 1
         elif at is None and old[-1] == "" and size >= least:
             # A patch may show the end of the last line as an empty line.
             old, new = old[:-1], new[:-1] if new and new[-1] == "" else new
@@ -185,6 +193,8 @@ class _Task:
         if not self.rules.keeps_context:
             return [_Change(at, len(old), new)], at + size
         kept = kept_lines(old, given) if edit.kept is None else edit.kept
+        if self.rules.reindents and len(new) > len(old):  # then an empty line is written as the patch has it
+            kept = tuple(pair for pair in kept if pair[0] >= len(old) or self._is_spelled(old[pair[0]], at + pair[0]))
         changes: list[_Change] = []
         place = new_place = 0
         # Lines that stay are not touched, so two hunks may put lines in the same place, in their order.
@@ -198,6 +208,10 @@ class _Task:
         return (
             whole_lines(text) if self.rules.returns == "ends" else text.removesuffix("\n").split("\n") if text else []
         )
+
+    def _is_spelled(self, line: str, at: int) -> bool:
+        """Whether a line has text, or is in the file with the same blanks."""
+        return bool(strip(line)) or self.lines[at] == line
 
     def _shows_last(self, old: Sequence[str], new: Sequence[str]) -> bool:
         kept = kept_lines(old, new) if self.edit.kept is None else self.edit.kept
@@ -245,6 +259,22 @@ class _Task:
         if last < 0 or (last < cursor and self.rules.at_end == "after_cursor"):
             return None
         return _found(self.lines, old, last, self.rules)
+
+    def _place_at_end(self, old: Sequence[str], new: Sequence[str], cursor: int) -> int | None:
+        """Where the last lines of the file are `old` without the empty line that ends it, and nothing else is empty.
+
+        Copilot CLI (1.0.102) overlooks all empty lines then, and letters as in its last pass: that comes to the same
+        where there are no others.
+        """
+        there = self._place(old[:-1], cursor)
+        if there is None:
+            return None
+        loosest = _found(self.lines, old[:-1], cursor, replace(self.rules, passes=self.rules.passes[-1:]))
+        texts = new[:-1] if len(new) >= len(old) and new[-1] == "" else new
+        at_end = there + len(old) > len(self.lines) and not self.edit.at_end
+        if not at_end or loosest != there or not all(map(strip, (*old[:-1], *texts))):
+            self.fail("its empty last line is not in the file: leave it out", "no_match")
+        return there
 
     def fail(self, message: str, reason: str) -> NoReturn:
         raise ToolError(
