@@ -91,3 +91,9 @@ def test_the_list_of_decisions_has_every_page() -> None:
     folder = ROOT / "docs" / "decisions"
     listed = re.findall(r"\]\(([\w-]+\.md)\)", (folder / "README.md").read_text())
     assert sorted(listed) == sorted(page.name for page in folder.glob("*.md") if page.name != "README.md")
+
+
+def test_the_page_on_installing_lists_every_extra() -> None:
+    page = (ROOT / "docs" / "howto" / "install.md").read_text()
+    listed = {*re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)}
+    assert listed == {*PROJECT["project"]["optional-dependencies"]} - {"all"}
