@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.errors import StorageError
 from dragoman.fleet import Queue
 from dragoman.logs.stores import SqliteDatabase
 from tests.fleet.queue_laws import LAWS, Opened
@@ -25,4 +26,21 @@ def test_of_a_damaged_entry_a_number_is_nothing_and_the_rest_is_shown(tmp_path: 
     (entry,) = queue.entries()
     assert (entry.task, entry.folder, entry.attempts, entry.worker) == ("do it", "here", 0, "w")
     assert entry.message.startswith("this entry is damaged: ")
+    queue.close()
+
+
+def test_a_queue_whose_file_was_removed_is_not_the_old_one_for_ever(tmp_path: Path) -> None:
+    """A worker went on with a file that nobody else could see: tasks added since waited, and nothing said so."""
+    path = tmp_path / "queue.db"
+    queue = Queue(SqliteDatabase(path))
+    queue.add("old")
+    for file in tmp_path.glob("queue.db*"):
+        file.unlink()
+    with pytest.raises(StorageError, match=r"queue\.db.*removed while it was in use"):
+        queue.take("w")
+    assert not path.exists()
+    added = Queue(SqliteDatabase(path)).add("new")
+    taken = queue.take("w")
+    assert taken is not None
+    assert (taken.id, taken.task) == (added.id, "new")
     queue.close()

@@ -177,3 +177,20 @@ def test_half_a_line_that_a_killed_process_left_costs_no_other(tmp_path: Path) -
     events = read(store)
     assert [events[0], events[-1]] == [said(1), said(3)]
     assert [event.__struct_config__.tag for event in events] == ["user_said", "unreadable", "user_said"]
+
+
+def test_a_record_goes_on_in_no_file_that_took_the_place_of_its_own(tmp_path: Path) -> None:
+    """Nor in its own, which nobody sees any more: what the run does then would be known to nobody."""
+    path = tmp_path / "runs.db"
+    store = DatabaseStore(SqliteDatabase(path))
+    record = store.open("r-1")
+    record(said(1))
+    for file in tmp_path.glob("runs.db*"):
+        if file.is_file():
+            file.unlink()
+    DatabaseStore(SqliteDatabase(path)).close()
+    with pytest.raises(StorageError, match="replaced while it was in use"):
+        record(said(2))
+    record.close()
+    assert store.runs() == []
+    store.close()
