@@ -118,7 +118,7 @@ async def test_every_screen_of_real_sessions_fits_and_has_no_serious_problem_of_
 
 
 async def test_on_paper_a_screen_is_what_it_shows_and_nothing_to_press() -> None:
-    pressed = "header.bar, .actions, .tabs, aside, .pages a, button, .fields"
+    pressed = "header.bar, .actions, .tabs, .side, .pages a, button, .fields"
     async with opened(*REAL, viewport={"width": 700, "height": 990}) as one:  # about the width of A4
         await one.tab.emulate_media(media="print")
         for path in await paths_of(one):

@@ -50,7 +50,7 @@ def compare_screen(library: Library, parameters: Parameters) -> Screen:
         ]
         for row in rows
     )
-    body += table(("", reads[0].conversation.title[:60], reads[1].conversation.title[:60]), cells, name="compared")
+    body += table(("kind", reads[0].conversation.title[:60], reads[1].conversation.title[:60]), cells, name="compared")
     data = [
         {"kind": row.kind, "a": _facts(row.first), "b": _facts(row.second), "differs_in": row.fields} for row in rows
     ]
@@ -116,7 +116,7 @@ def _figures(reads: list[Read], spent: list[Spent | None]) -> Iterator[str]:
         ["tokens", *(tokens_text(read.row, one) for read, one in zip(reads, spent, strict=True))],
         ["cost", *(cost_text(read.row, one) for read, one in zip(reads, spent, strict=True))],
     ]
-    yield from table(("", "first", "second"), rows)
+    yield from table(("figure", "first", "second"), rows)
 
 
 def _cell(done: Done | None, read: Read, fields: list[str]) -> str:

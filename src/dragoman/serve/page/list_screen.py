@@ -52,7 +52,7 @@ def sessions_screen(library: Library, parameters: Parameters) -> Screen:
     shown, spent = listing.rows, library.spent(listing.rows)
     clients, projects = (_said(counts) for counts in (listing.clients, listing.projects))
     body = [
-        '<div class="with-side"><aside class="facets" aria-label="Filters">',
+        '<div class="with-side"><aside class="side facets" aria-label="Filters">',
         *_facet("Client", "client", clients, parameters),
         *_facet("Project", "project", projects, parameters),
         "</aside>",

@@ -167,7 +167,7 @@ def _said(library: Library, read: Read, here: str, parameters: Parameters) -> tu
         agent_link=lambda one: session_address(read.row.session, agent=one.stream),
     )
     turns = contents(conversation, link, at=begin, most=_TURNS)
-    body = ['<div class="with-side"><aside class="turns">', *turns, "</aside>"]
+    body = ['<div class="with-side"><div class="side turns">', *turns, "</div>"]
     if total is None:
         before, after = "", _rest(here, parameters, read.row.events)
     else:
@@ -441,13 +441,13 @@ def _words(read: Read, here: str, parameters: Parameters) -> tuple[list[str], di
         calls, chosen = _calls_around(_events(read), "")
     if chosen is None:
         return ['<p class="empty">No tool was called in this session.</p>'], {"call": None, "said": {}}
-    body = ['<div class="with-side"><aside class="turns"><nav class="contents calls" aria-label="Calls"><ol>']
+    body = ['<div class="with-side"><div class="side turns"><nav class="contents calls" aria-label="Calls"><ol>']
     for event in calls:
         link = plain(address(here, {"tab": "words", "event": anchor(event.id)}))
         said = next((about(one) for one in event.call.operations), "")
         name = f"{plain(event.call.native.name)} <span>{plain(said)}</span>"
         body.append(f'<li><a href="{link}"{current(is_it=event is chosen)} title="{plain(said)}">{name}</a></li>')
-    body.append("</ol></nav></aside><div>")
+    body.append("</ol></nav></div><div>")
     body.append(f"<h2>{plain(chosen.call.native.name)}</h2>")
     body.append(f'<p class="label">as it was called</p>{_code(_arguments(chosen.call.native.arguments))}')
     told: dict[str, Any] = {}
