@@ -39,6 +39,8 @@ REFUSED = (
     ("a\nb\n", "@@|-a|+A|@@ |-b|+B"),
     ("a", "@@|-a|+b|@@|-a|*** End of File"),
     ("a\nc", "@@|-c|+d| "),
+    ("\n  d\n\nc\n  d\n \n", "@@|-|-c|+X| "),
+    (" \na\n\n\n", "@@|  |-a|-| |*** End of File"),
     # The client takes "b" for the empty line, and removes it.
     ("a\nb\nc\n", "@@|-a|-|+x"),
     ("a\nx\na\n\ny\n", "@@|-a|+b|"),

@@ -167,9 +167,10 @@ class _Task:
             there = self._place(old[:-1], cursor, size)
             if there is not None and there + size > len(self.lines):
                 there = None
-            if at is None:
+            empty = not all(map(strip, old[:-1]))  # other empty lines of it may stand for any then, too
+            if at is None and not (empty and there is not None):
                 at, old, new = there, old[:-1], new[:-1]
-            elif at != there:
+            elif at != there or (empty and self.edit.at_end):
                 self.fail("the empty line that ends it may stand for any line: leave it out", "no_match")
         elif at is None and old[-1] == "" and self.rules.empty_last == "left_out_alone" and any(map(strip, old)):
             at = self._place_at_end(old, new, cursor)
