@@ -20,7 +20,7 @@ _CHANGES: Final = (
     "merge-base find-renames no-renames diff-filter"
 )
 _READS: Final = {
-    "status": "sbuz porcelain short branch untracked-files ignored show-stash",
+    "status": "sbuzalnorm porcelain short branch untracked-files ignored show-stash",
     "diff": _CHANGES,
     "show": f"{_CHANGES.replace(' ', 's ', 1)} oneline format pretty abbrev-commit date no-notes",
     "blame": "wsel0123456789",
@@ -40,6 +40,7 @@ _SHOWS_NOTHING_MORE: Final = re.compile(
     "--(?:cached|staged|exit-code|(?:no-)?color|ignore-.*|merge-base|(?:find|no)-renames|diff-filter|oneline|format|"
     "pretty|abbrev-commit|date|no-notes)|-[bwMCRz]+"
 )
+_LINES: Final = re.compile(r"\0-L\0?[0-9,+-]+(?=\0|\Z)")
 _COMMIT: Final = re.compile(r"(?:HEAD|@)(?:[~^]\d*)*")
 """A name that is always that of a commit, and never of a file's content."""
 
@@ -52,6 +53,8 @@ def git(walk: Notes, words: list[str], state: State, given: str | None) -> None:
     known = _READS.get(verb)
     if verb == "stash":
         known, rest = (known, rest[1:]) if rest[:1] == ["list"] else (None, rest)
+    if verb == "blame":  # which lines
+        rest = _LINES.sub("", "\0".join(["", *rest])).split("\0")[1:]
     if known is None or any(word.startswith(MARKS) for word in rest):
         unknown(walk, words, state, given)
         return

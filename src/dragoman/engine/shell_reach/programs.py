@@ -365,7 +365,7 @@ def _substitution(mark: str) -> str:
 _SED_LINE: Final = rf"(?:\d+|\$|\+\d+|/{_until('/')})"
 _SED_SAFE: Final = re.compile(
     rf"\s*(?:{_SED_LINE}(?:,\s*{_SED_LINE})?\s*!?\s*)?"
-    rf"(?:(?:[pdqDGHhgNnPx=]|q\d+|{'|'.join(_substitution(mark) for mark in '/|#,')}|)\s*(?:;|\n|\Z)|"
+    rf"(?:\{{|(?:[pdqDGHhgNnPx=}}]|q\d+|{'|'.join(_substitution(mark) for mark in '/|#,')}|)\s*(?:;|\n|\Z|(?=\}}))|"
     r"[aic][ \t]+[^\\\n]*(?:\n|\Z))"  # GNU sed: what follows is text up to the end of the line
 )
 
@@ -385,8 +385,10 @@ def _harmless_sed(script: str) -> bool:
 
 def _sed(walk: Notes, words: list[str], state: State, given: str | None) -> None:
     rest, scripts, files, writes = words[1:], list[str](), list[str](), False
+    late = False  # a script behind an operand: to the sed of BSD and macOS that operand is the script
     while rest:
         word = rest.pop(0)
+        late = late or (bool(files) and word.startswith(("-", *MARKS)) and "e" in word)
         if re.fullmatch(
             r"-[nErsuz]+|--quiet|--silent|--regexp-extended|--posix|--sandbox|--null-data|--separate", word
         ):
@@ -410,6 +412,8 @@ def _sed(walk: Notes, words: list[str], state: State, given: str | None) -> None
             files.append(word)
     if not scripts and files:
         scripts, files = files[:1], files[1:]
+    elif late:
+        scripts += files[:1]
     if not scripts or not all(_harmless_sed(script) for script in scripts):
         walk.cannot_tell("the script of `sed` may do more than print")
         walk.mention([word for script in scripts for word in re.split(r"[\s;}]+", script)], state)
