@@ -19,16 +19,23 @@ def read_with_place(path: str | os.PathLike[str], largest: int) -> tuple[bytes, 
     """The same, and where the file that was read really is: `path` may lead to another one before and after."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise ValueError("not a regular file")
+        if status.st_size > largest:
+            raise _larger(largest)
         with open(descriptor, "rb", closefd=False) as file:
             content = file.read(largest + 1)
         place = _place_of(descriptor, path)
     finally:
         os.close(descriptor)
     if len(content) > largest:
-        raise ValueError(f"larger than {largest // 1024} KiB")
+        raise _larger(largest)
     return content, place
+
+
+def _larger(largest: int) -> ValueError:
+    return ValueError(f"larger than {largest // 1024} KiB")
 
 
 def _place_of(descriptor: int, path: str | os.PathLike[str]) -> Path:

@@ -5,9 +5,13 @@ Rule: what is read is a copy of the bytes, together with the write-ahead log tha
 
 from __future__ import annotations
 
+import os
+import stat
 from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+
+from dragoman.errors import LogError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,6 +23,9 @@ _IN_MEMORY = 16 << 20
 """Bytes of a database that are held in memory; of a larger one, a file is made."""
 _LOG_HEAD = 32
 """Bytes at the beginning of a write-ahead log that change when it begins anew."""
+
+_LARGEST_LOG = 4 << 30
+"""Bytes of a write-ahead log that is copied. Clients keep theirs at a few MiB."""
 
 
 def glanced(path: Path, query: str) -> list[tuple[Any, ...]]:
@@ -41,12 +48,17 @@ def log_beside(path: Path) -> Path:
 
 
 def beginning(path: Path, size: int) -> bytes:
-    """The first bytes of a file; none where there is no such file."""
+    """The first bytes of a file; none where there is no such file, or a pipe or device, which may have no end."""
     try:
-        with path.open("rb") as file:
-            return file.read(size)
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError:
         return b""
+    try:
+        return os.read(descriptor, size) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 class Copy:
@@ -114,7 +126,10 @@ class Copy:
             shutil.copyfile(self._path, file)
             self.size = file.stat().st_size
         if self._log:
-            shutil.copyfile(log_beside(self._path), log_beside(file))
+            beside = log_beside(self._path)
+            if beside.stat().st_size > _LARGEST_LOG:
+                raise LogError(f"{beside} has more than {_LARGEST_LOG >> 30} GiB, too much for the log of a database")
+            shutil.copyfile(beside, log_beside(file))
         return sqlite3.connect(file)
 
     def _put_down(self) -> IO[bytes]:

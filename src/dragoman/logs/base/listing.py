@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from fnmatch import translate
 from glob import iglob
 from pathlib import Path
+from typing import Final
+
+from dragoman.config.files import read_ordinary_file
 
 from .compressed import ENDINGS, each_once
 
@@ -22,6 +25,19 @@ def files_in(folder: Path, *patterns: str) -> list[Path]:
     wanted = [f"{pattern}{ending}" for pattern in patterns for ending in ("", *_packed(pattern))]
     found = {name for pattern in wanted for name in iglob(pattern, root_dir=folder, include_hidden=True)}
     return each_once(sorted(folder / name for name in found))
+
+
+_LARGEST: Final = 512 << 20
+"""Bytes of a file beside a log: as many as a log that is one document may have."""
+
+
+def read_beside(path: Path) -> bytes:
+    """The bytes of a file that belongs to a log. `OSError` where it is no regular file, or a larger one than any log:
+    who sent the log chose it, and a pipe would be waited for."""
+    try:
+        return read_ordinary_file(path, _LARGEST)
+    except ValueError as error:
+        raise OSError(str(error)) from error
 
 
 def files_below(folder: Path, pattern: str) -> list[Path]:

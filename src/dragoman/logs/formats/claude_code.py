@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from dragoman.logs.base.format import UNDECODABLE, LinesReader, LogFormat, LogReader, Places, Sample, decoded
+from dragoman.logs.base.listing import read_beside
 from dragoman.logs.base.normalise import Normaliser
 from dragoman.model import AgentsOutcome, Media, NativeCall, NativeResult, conversation as conv, events as ev
 from dragoman.model.json_values import as_integer, as_object, as_text
@@ -715,7 +716,7 @@ def _agent_of(path: Path) -> dict[str, Any]:
     """What is kept of an agent beside its log; nothing where that is missing, or is no object."""
     for beside in FORMAT.beside(path):
         try:
-            return as_object(decoded(beside.read_bytes())) if beside.is_file() else {}
+            return as_object(decoded(read_beside(beside))) if beside.is_file() else {}
         except OSError:
             return {}
     return {}

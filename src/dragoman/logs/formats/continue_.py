@@ -16,7 +16,7 @@ import msgspec
 
 from dragoman.logs.base.format import LogFormat, LogReader, Places, Sample, decoded
 from dragoman.logs.base.json_ranges import DocumentReader, pieces_of
-from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.listing import files_in, read_beside
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import CallMcpTool, FinishReason, Media, NativeCall, NativeResult, Unrecognised, Usage, events as ev
 from dragoman.model.json_text import read_json
@@ -241,7 +241,7 @@ def _is_printed(document: Any) -> bool:
 def _begun(index: Path, session: str | None) -> int | str | None:
     """When a session was begun, as the list of all says: in milliseconds, in words."""
     try:
-        listed = msgspec.json.decode(index.read_bytes()) if session is not None and index.is_file() else ()
+        listed = msgspec.json.decode(read_beside(index)) if session is not None and index.is_file() else ()
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None  # a list that is being written
     found = next((one for one in as_objects(listed) if one.get("sessionId") == session), {})

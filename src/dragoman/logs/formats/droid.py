@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places, Sample, decoded
-from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.listing import files_in, read_beside
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
@@ -199,7 +199,7 @@ class _Reader(LinesReader):
 def _beside(path: Path) -> dict[str, Any]:
     """A JSON object in a file beside the log; empty where there is none."""
     try:
-        return as_object(decoded(path.read_bytes()))
+        return as_object(decoded(read_beside(path)))
     except OSError:
         return {}
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dragoman.logs.base.format import LogFormat, LogReader, Places, Sample, WholeFileReader, decoded
-from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.listing import files_in, read_beside
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_text import json_text
@@ -161,7 +161,7 @@ class _Reader(WholeFileReader):
     def _read_journal(self, folder: Path) -> None:
         for number, path in enumerate(files_in(folder / "journal", "*.jsonl")):
             try:
-                rows = path.read_bytes().splitlines()
+                rows = read_beside(path).splitlines()
             except OSError:
                 continue
             for row in rows:
@@ -326,14 +326,14 @@ class _Reader(WholeFileReader):
 def _read(path: Path) -> dict[str, Any]:
     """A JSON object; empty where there is none."""
     try:
-        return as_object(decoded(path.read_bytes()))
+        return as_object(decoded(read_beside(path)))
     except OSError:
         return {}
 
 
 def _list(path: Path) -> tuple[list[Any], ev.Source | None]:
     try:
-        data = path.read_bytes()
+        data = read_beside(path)
     except OSError:
         return [], None
     value = decoded(data)

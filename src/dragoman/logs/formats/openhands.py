@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dragoman.logs.base.format import LinesReader, LogFormat, LogReader, Places, Sample, WholeFileReader, decoded
-from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.listing import files_in, read_beside
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_values import as_integer, as_object, as_objects, as_positive, as_text
@@ -158,7 +158,7 @@ class _Reader(WholeFileReader):
         )
         for path in _events_of(self._path):
             try:
-                data = path.read_bytes()
+                data = read_beside(path)
             except OSError as error:
                 yield self._unread(path, 0, str(error))
                 continue

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlparse
 
 from dragoman.logs.base.format import LogFormat, LogReader, Places, Sample, decoded
 from dragoman.logs.base.json_ranges import MessagesReader
-from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.listing import files_in, read_beside
 from dragoman.logs.base.normalise import Normaliser, Place
 from dragoman.logs.formats.parts.chat_messages import arguments_of
 from dragoman.model import FinishReason, NativeCall, NativeResult, Usage, events as ev
@@ -271,7 +271,7 @@ def _texts(node: Any, depth: int = 0) -> Iterator[tuple[bool, str]]:
 def _folder_beside(path: Path) -> str | None:
     """The folder of the workspace, which a file beside the sessions names."""
     try:
-        kept = as_object(decoded((path.parent.parent / "workspace.json").read_bytes()))
+        kept = as_object(decoded(read_beside(path.parent.parent / "workspace.json")))
     except OSError:
         return None
     uri = as_text(kept.get("folder"))

@@ -19,7 +19,7 @@ import msgspec
 
 from dragoman.logs.base.format import Gathered, LinesReader, LogFormat, Places, decoded
 from dragoman.logs.base.json_ranges import pieces_of
-from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.listing import files_in, read_beside
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import CallMcpTool, FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_text import read_json
@@ -457,7 +457,7 @@ class _Shown:
         self._records: list[tuple[bytes, ev.Source, dict[str, Any]]] = []
         self._next = 0
         try:
-            data = path.read_bytes() if path.is_file() else b""
+            data = read_beside(path) if path.is_file() else b""
         except OSError as error:
             self.bad.append((ev.Source(str(path), 0, 0), str(error)))
             return

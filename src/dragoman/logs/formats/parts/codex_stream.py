@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.logs.base.format import Storable
+from dragoman.logs.base.listing import read_beside
 from dragoman.logs.base.normalise import Normaliser, Place
 from dragoman.model import NativeCall, NativeResult, conversation as conv, events as ev
 from dragoman.model.json_values import as_integer, as_object, as_objects, as_text
@@ -266,7 +267,7 @@ def _earlier(file: Path, thread: str | None, now: dict[str, int]) -> dict[str, i
         try:
             if path.samefile(file) or mark not in _head(path):
                 continue
-            told = [line for line in path.read_bytes().splitlines() if b'"turn.completed"' in line]
+            told = [line for line in read_beside(path).splitlines() if b'"turn.completed"' in line]
             usage = as_object(as_object(msgspec.json.decode(told[-1])).get("usage")) if told else {}
         except (OSError, msgspec.DecodeError):
             continue  # a file that is gone or is being written is none to count from

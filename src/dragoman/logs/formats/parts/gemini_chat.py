@@ -20,7 +20,7 @@ import msgspec
 
 from dragoman.logs.base.format import LinesReader
 from dragoman.logs.base.json_ranges import DocumentReader, Pieces, pieces_of
-from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.listing import files_in, read_beside
 from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import FinishReason, Media, NativeCall, NativeResult, Usage, events as ev
 from dragoman.model.json_values import as_integer, as_object, as_text
@@ -501,7 +501,7 @@ def _project_root(chats: Path) -> str | None:
     for folder in (project, project.parents[1] / "history" / project.name) if len(project.parents) > 1 else ():
         kept = folder / ".project_root"
         try:
-            root = kept.read_bytes()[:4096] if kept.is_file() else b""
+            root = read_beside(kept)[:4096] if kept.is_file() else b""
         except OSError:
             continue
         if root.strip():

@@ -18,7 +18,7 @@ import msgspec
 from dragoman.logs.base.database import SQLITE, Copy, beginning, glanced, log_beside
 from dragoman.logs.base.format import Gathered, LogFormat, LogReader, Places, Sample
 from dragoman.logs.base.json_ranges import pieces_of
-from dragoman.logs.base.listing import files_in
+from dragoman.logs.base.listing import files_in, read_beside
 from dragoman.logs.base.normalise import Normaliser, Place
 from dragoman.model import (
     AnyEvent,
@@ -360,7 +360,7 @@ class _Reader(LogReader):
     def _records(self, folder: Path, bad: list[AnyEvent]) -> Iterator[Record]:
         for path in files_in(folder, "*.json"):
             try:
-                data = path.read_bytes()
+                data = read_beside(path)
             except OSError as error:
                 bad.append(self.unread(Source(str(path), 0, 0), path.stem, str(error)))
                 continue
