@@ -57,6 +57,26 @@ def test_a_prompt_without_end_is_refused_in_bounded_memory(tmp_path: Path) -> No
     assert (done.returncode, "more than 64 MiB" in done.stderr) == (ExitCode.USAGE, True), done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("eval", "/dev/zero"),
+        ("hook", "test", "/dev/zero"),
+        ("run", "--schema", "/dev/zero", "hi"),
+        ("tool", "read_file", "path=@/dev/zero"),
+        ("show", "/dev/zero"),
+        ("agents", "check", "/dev/zero"),
+        ("dialect", "new", "x", "--from", "/dev/zero", "--to", "x.toml"),
+    ],
+)
+def test_a_file_without_end_that_a_command_is_given_is_refused_in_bounded_memory(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """It may be a link in a folder that somebody else made: it costs an error that says so, and no memory."""
+    done = Machine(tmp_path).runs_command(*arguments, preexec_fn=limited)
+    assert done.returncode in (ExitCode.OK, ExitCode.NO, ExitCode.USAGE, ExitCode.DEFINITION, ExitCode.LOG), done.stderr
+
+
 @pytest.mark.parametrize("name", [".gitignore", ".ignore", "long.txt"])
 async def test_a_search_of_what_has_no_end_takes_bounded_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -160,6 +160,7 @@ def test_a_key_is_no_argument_and_a_provider_must_be_known(user: User) -> None:
     assert user.types("keys", "set", "openai", KEY).code == 2
     assert user.types("keys", "set", "opena").code == 2
     assert types(user, "keys", "set", "openai", stdin="two words\n").code == 2
+    assert types(user, "keys", "set", "openai", stdin="k" * 100_000).code == 2, "a part of it would be stored"
     assert not (user.config_dir / "keys.json").exists()
 
 

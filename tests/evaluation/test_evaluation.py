@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -319,3 +320,19 @@ def test_the_vocabulary_of_the_page_is_tried_as_it_shows(capsys: pytest.CaptureF
         shown = re.search(r"(?:^# .*\n)+\Z", program, re.MULTILINE)
         assert shown is not None
         assert capsys.readouterr().out.strip() == re.sub(r"^# ", "", shown[0], flags=re.MULTILINE).strip()
+
+
+def test_tasks_are_read_from_files_that_end(tmp_path: Path) -> None:
+    """A suite comes from anybody: a pipe or a device that it names, or is, is neither waited for nor read for ever."""
+    suite = tmp_path / "suite.toml"
+    os.mkfifo(tmp_path / "pipe")
+    suite.write_text("name = 'x'\ntasks_from = ['pipe', '/dev/zero', 'none']\n")
+    with pytest.raises(DefinitionError) as error:
+        load_suite(suite)
+    assert [problem.partition(": ")[2] for problem in error.value.problems] == [
+        "it cannot be read: not a regular file",
+        "it cannot be read: not a regular file",
+        "it cannot be read: No such file or directory",
+    ]
+    with pytest.raises(DefinitionError, match="it cannot be read: not a regular file"):
+        load_suite("/dev/zero")

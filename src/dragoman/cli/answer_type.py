@@ -26,11 +26,13 @@ def wanted_type(given: str) -> Any:
 def _schema(path: Path) -> dict[str, Any]:
     import msgspec
 
+    from dragoman.cli.vocabulary import text_from
+
     try:
-        schema = msgspec.json.decode(path.read_bytes())
-    except OSError as error:
-        raise click.BadParameter(f"cannot read {path}: {error.strerror}.", param_hint=_HINT) from error
-    except msgspec.DecodeError as error:
+        schema = msgspec.json.decode(text_from(str(path)))
+    except click.UsageError as error:
+        raise click.BadParameter(f"cannot read {path}: {error.message}", param_hint=_HINT) from error
+    except (msgspec.DecodeError, RecursionError) as error:
         raise click.BadParameter(f"{path} is not JSON: {error}.", param_hint=_HINT) from error
     if not isinstance(schema, dict):
         raise click.BadParameter(f"{path} is not a JSON Schema: it holds no object.", param_hint=_HINT)

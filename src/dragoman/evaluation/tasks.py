@@ -9,10 +9,11 @@ import hashlib
 import os
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
+from dragoman.config.files import read_ordinary_file
 from dragoman.errors import DefinitionError, PatternError
 from dragoman.patterns import Pattern
 
@@ -90,10 +91,10 @@ def load_suite(path: str | os.PathLike[str]) -> Suite:
     """The suite of a file, with the tasks of the files it names. Raises `DefinitionError` with every problem."""
     file = Path(path)
     try:
-        suite = msgspec.convert(tomllib.loads(file.read_text("utf-8")), Suite)
+        suite = msgspec.convert(tomllib.loads(_text_of(file).decode("utf-8")), Suite)
     except OSError as error:
-        raise DefinitionError(f"evaluation {str(file)!r}", [f"it cannot be read: {error.strerror}"]) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise DefinitionError(f"evaluation {str(file)!r}", [f"it cannot be read: {error}"]) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, msgspec.ValidationError) as error:
         raise DefinitionError(f"evaluation {str(file)!r}", [str(error)]) from error
     tasks, problems = list(suite.tasks), list[str]()
     for name in suite.tasks_from:
@@ -109,11 +110,24 @@ def load_suite(path: str | os.PathLike[str]) -> Suite:
     return msgspec.structs.replace(suite, tasks=tuple(tasks), tasks_from=())
 
 
+def _text_of(file: Path) -> bytes:
+    """`OSError` says why it cannot be read: also of a pipe, which would be waited for, and of a file without an end."""
+    try:
+        return read_ordinary_file(file, _LARGEST)
+    except ValueError as error:
+        raise OSError(str(error)) from error
+    except OSError as error:
+        raise OSError(error.strerror) from error
+
+
+_LARGEST: Final = 64 << 20
+
+
 def _tasks_in(path: Path, problems: list[str]) -> list[Task]:
     try:
-        lines = path.read_bytes().splitlines()
+        lines = _text_of(path).splitlines()
     except OSError as error:
-        problems.append(f"{path}: it cannot be read: {error.strerror}")
+        problems.append(f"{path}: it cannot be read: {error}")
         return []
     found = []
     for number, line in enumerate(lines, 1):

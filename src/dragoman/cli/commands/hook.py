@@ -53,7 +53,8 @@ def test_payload(console: Console, /, *, file: Path, client: str | None, event: 
     """Show what would be decided about the payload in FILE, by which rule, and what the client would get."""
     from dragoman.serve.hook import handle, own_rules
 
-    text = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    with click.open_file(str(file), "rb") as given:
+        text = given.read((64 << 20) + 1)  # what is longer is no payload
     handled = handle(text, client, event, own_rules, saved=True)
     asked, decision = handled.asked, handled.decision
     if as_json:

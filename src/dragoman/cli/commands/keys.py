@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Final
 
 import click
 
@@ -34,15 +35,19 @@ def set_key(console: Console, *, provider: str) -> ExitCode:
     if sys.stdin.isatty():
         key = str(click.prompt(f"Key of {provider}", hide_input=True, err=True))
     else:
-        key = sys.stdin.readline(65_536)
+        key = sys.stdin.readline(_LONGEST + 1)
     key = key.strip()
-    if not key or any(character.isspace() for character in key):
+    if not key or len(key) > _LONGEST or any(character.isspace() for character in key):
         raise click.UsageError("A key is one word without spaces; nothing like that was given.")
     place = store_key(configuration.config_dir, provider, key)
     file = configuration.config_dir / "keys.json"
     where = "in the system's keyring" if place == "keyring" else f"in {file}, which only you can read"
     console.note(f"The key of {provider} is stored {where}.")
     return ExitCode.OK
+
+
+_LONGEST: Final = 16_384
+"""Characters of a key. Of what is longer only a part would be stored, and no server takes such a header."""
 
 
 @command.command("list")
