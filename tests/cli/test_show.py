@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli.terminal.call_lines import told_in_short
+from dragoman.logs import Query
 from dragoman.logs.history.costs import Costs
 from dragoman.logs.history.rows import UsageRow
 from dragoman.model import Outcome, outcomes as out
@@ -358,6 +359,20 @@ def test_what_an_id_means_is_counted_alone(shared: User) -> None:
     assert [(one["id"], [child["stream"] for child in one["children"]]) for one in shown] == [
         ("ses_main", ["ses_child"])
     ]
+
+
+@pytest.mark.parametrize("id", ["abcd", "abcd-1", "agent-x"])
+def test_a_session_of_which_only_an_agent_is_there_is_found_by_how_its_id_begins(user: User, id: str) -> None:
+    inside = {"isSidechain": True, "agentId": "agent-x", "sessionId": "abcd-1", "timestamp": "2026-01-05T09:00:00Z"}
+    said = {"role": "user", "content": "Look."}
+    record = {"type": "user", "uuid": "u1", "message": said, **inside}
+    log = user.home / ".claude/projects/-p/left.jsonl"
+    user.write(log, json.dumps(record) + "\n")
+    assert [row["id"] for row in parsed_rows(user.types("sessions", id, "--json").out)] == ["abcd-1"]
+    assert "Look." in user.types("show", id).out
+    query = Query(paths=[log.parent])
+    assert query.find(id).session == "abcd-1"
+    query.close()
 
 
 def test_an_id_that_begins_several_is_told_and_so_is_one_nobody_has(shared: User) -> None:

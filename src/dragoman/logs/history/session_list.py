@@ -123,7 +123,13 @@ class SessionList:
             for row in self._found(f"WHERE {exact} {_NEWEST} LIMIT 1", id):
                 return row
         begins = "session >= ? AND substr(session, 1, ?) = ?"
-        return only_one(id, list(self._found(f"WHERE stream = 'main' AND {begins}", id, len(id), id)) if id else [])
+        if not id:
+            return None
+        found = list(self._found(f"WHERE stream = 'main' AND {begins}", id, len(id), id))
+        if not found:  # of some sessions only what an agent did is there
+            agents = self._found(f"WHERE {begins} {_NEWEST}", id, len(id), id)
+            found = list({row.session: row for row in agents}.values())
+        return only_one(id, found)
 
     def ids(self) -> list[str]:
         """The ids of all sessions."""

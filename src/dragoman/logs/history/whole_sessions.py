@@ -138,8 +138,10 @@ class WholeSessions:
         exact = exact or [row for row in rows if row.stream == id] or [row for row in rows if row.session == id]
         if exact:
             return exact[0]
-        found = [row for row in rows if row.stream == "main" and id and row.session.startswith(id)]
-        return only_one(id, found)
+        found = [row for row in rows if id and row.session.startswith(id)]
+        # Of some sessions only what an agent did is there.
+        mains = [row for row in found if row.stream == "main"]
+        return only_one(id, mains or list({row.session: row for row in found}.values()))
 
     def ids(self) -> list[str]:
         """The ids of all sessions."""
