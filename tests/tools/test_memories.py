@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, strategies as st
@@ -83,6 +84,18 @@ def test_a_key_is_replaced_and_limits_hold(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="which is the limit"):
         memories.save("one more", "b")
     memories.save("newer", "a")
+
+
+@pytest.mark.parametrize("seconds", [2.0**45, -(2.0**62), 2.0**80])
+def test_a_memory_of_a_file_that_is_dated_to_no_year_is_there_without_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """Some file systems take any number, and a clock that jumps gives it."""
+    memories = Memories(tmp_path / "m")
+    memories.save("mine", "a")
+    dated = {**vars(os), "fstat": lambda _: SimpleNamespace(st_mtime=seconds)}
+    monkeypatch.setattr("dragoman.tools.memories.os", SimpleNamespace(**dated))
+    assert [(one.key, one.saved, one.day) for one in memories.all()] == [("a", None, "at an unknown time")]
 
 
 def test_files_that_are_not_ours_and_links_are_not_recalled(tmp_path: Path) -> None:

@@ -248,7 +248,10 @@ class ChatCommands:
         for run in newest_first(store)[:10]:
             events = store.read(run.id)
             said = next((one.text for one in events if isinstance(one, UserSaid) and one.by == "user"), "")
-            when = datetime.datetime.fromtimestamp(run.changed).strftime("%Y-%m-%d %H:%M")
+            try:
+                when = datetime.datetime.fromtimestamp(run.changed).strftime("%Y-%m-%d %H:%M")
+            except (ValueError, OverflowError, OSError):  # a file may be dated to a year that no calendar has
+                when = "at an unknown time"
             head = f"{run.id[:8]}  {when}  "
             room = max(width_of(sys.stderr) - len(head), 20)
             self._console.note(head + short(foreign(said, one_line=True), room))

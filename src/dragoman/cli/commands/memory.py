@@ -41,7 +41,7 @@ def list_command(console: Console, *, project: Path | None, everywhere: bool, as
         console.json([{"project": store.project, **_facts(memory)} for store, memory in rows])
     elif rows:
         cells = [
-            (f"{memory.saved:%Y-%m-%d}", memory.key, memory.text.split("\n")[0], store.project or "")
+            ("?" if memory.saved is None else memory.day, memory.key, memory.text.split("\n")[0], store.project or "")
             for store, memory in rows
         ]
         columns = ("saved", "key", "text", "project") if everywhere else ("saved", "key", "text")

@@ -294,6 +294,6 @@ def _entry(path: str, status: os.stat_result) -> Entry:
     kind = kind_of(status.st_mode)
     try:
         modified = datetime.datetime.fromtimestamp(status.st_mtime, datetime.UTC)
-    except (ValueError, OverflowError):  # a file may be dated to a year that no calendar has
+    except (ValueError, OverflowError, OSError):  # a file may be dated to a year that no calendar has
         modified = None
     return Entry(path, kind, status.st_size if kind == "file" else None, modified)
