@@ -166,7 +166,7 @@ async def test_a_stopped_agent_is_resumed() -> None:
             (None, says("I wait."), None),
             (None, says("Done."), None),
         ),
-        "kid": Stuck((never, None, None), (None, says("A bone."), None)),
+        "kid": Stuck((never, says("A bone."), None), (None, says("A bone."), None)),
     }
     engines["kid"]._script = ScriptedEngine([says("A bone.")])
     ended = await kernel_of(lambda model: (engines[model], model)).run("boss", "Go")
