@@ -519,3 +519,19 @@ def test_events_of_several_sessions_are_refused_and_the_sessions_are_named(tmp_p
     assert port(file, to="codex", id="s2", places=Places(tmp_path)).ways == {"native": 1}
     with pytest.raises(LogError, match="no session here has an id that begins with 's3': there are s1, s2"):
         port(file, to="codex", id="s3", places=Places(tmp_path))
+
+
+def test_gemini_cli_takes_two_sessions_of_one_folder_and_none_of_another_of_that_name(tmp_path: Path) -> None:
+    def ported_to(folder: str) -> Ported:
+        file = tmp_path / "log.json"
+        file.write_text(json.dumps(OPENCODE))
+        return port(read(file, "opencode"), source="opencode", to="gemini_cli", folder=folder, places=Places(tmp_path))
+
+    first = ported_to("/a/app").place()
+    second = ported_to("/a/app").place()
+    assert (second.parent, second == first) == (first.parent, False)
+    with pytest.raises(LogError, match="another project called 'app'"):
+        ported_to("/b/app")
+    (first.parents[1] / ".project_root").write_text("/b/app")
+    with pytest.raises(LogError, match="another project called 'app'"):
+        ported_to("/a/app")

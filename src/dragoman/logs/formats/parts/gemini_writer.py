@@ -2,7 +2,7 @@
 
 What it needs was found with 0.61.0: the file's name begins with `session-`, and its first record names the session and
 the digest of the project's path. It keeps projects in folders with short names, which `projects.json` lists; a project
-that is not listed gets the name of its folder.
+that is not listed gets the name of its folder, unless the client or an earlier port gave it to another project.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import json
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dragoman.errors import LogError
+from dragoman.logs.base.listing import read_beside
 from dragoman.logs.base.writing import Destination, SessionWriter, lines, moments, stamp
 from dragoman.model import NativeCall
 
@@ -69,7 +70,7 @@ def _records(messages: Sequence[dict[str, Any]], to: Destination, id: str, kind:
     began = next(times)
     head = {
         "sessionId": id,
-        "projectHash": hashlib.sha256(to.folder.encode()).hexdigest(),
+        "projectHash": _digest(to.folder),
         "startTime": began,
         "lastUpdated": began,
         "kind": kind,
@@ -143,9 +144,33 @@ def _short_name(to: Destination) -> str:
             raise LogError(f"{listing} gives {to.folder} a name that is no folder's: {name!r}")
         return name
     name = re.sub(r"[^a-z0-9]+", "-", PurePosixPath(to.folder).name.lower()).strip("-") or "project"
-    if name in names.values() or (to.home / name).exists():
+    if name in names.values() or not _is_free(to, name):
         raise LogError(
             f"Gemini CLI has another project called {name!r}: start `gemini` once in {to.folder}, so that it gets a "
             "name of its own, then port again"
         )
     return name
+
+
+def _is_free(to: Destination, name: str) -> bool:
+    """Whether no other project has this name: a session of this one may have been ported there before."""
+    place = to.home / name
+    if not place.exists():
+        return True
+    if (mark := place / ".project_root").exists():  # the client's, once it was started there
+        return read_beside(mark)[:4096].decode("utf-8", "replace").strip() == to.folder
+    found = [*(place / "chats").glob("session-*")]
+    return bool(found) and all(_is_about(to.folder, one) for one in found)
+
+
+def _is_about(folder: str, session: Path) -> bool:
+    try:
+        with session.open("rb") as file:
+            head = json.loads(file.readline(1 << 16))
+    except (OSError, ValueError):
+        return False
+    return isinstance(head, dict) and head.get("projectHash") == _digest(folder)
+
+
+def _digest(folder: str) -> str:
+    return hashlib.sha256(folder.encode()).hexdigest()
