@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -666,6 +667,50 @@ def test_sessions_that_grow_come_and_go_are_known_without_reading_all_logs_again
     log.unlink()
     assert grown(growing, at_all=True) == {UNNAMED}
     assert [row.session for row in library.listing(Filter(), "", limit=9, offset=0).rows] == ["s-2"]
+    growing.close()
+    query.close()
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_of_very_many_logs_that_were_written_lately_few_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_stored: bool
+) -> None:
+    monkeypatch.setattr("dragoman.serve.page.growing.FOLLOWED", 5)
+    folder = tmp_path / "home" / ".claude" / "projects" / "p"
+    folder.mkdir(parents=True)
+
+    def write(number: int) -> None:
+        record = {"type": "user", "uuid": f"u{number}", "timestamp": "2027-01-01T00:00:00Z", "sessionId": f"s-{number}"}
+        with (folder / f"s-{number}.jsonl").open("a") as file:
+            file.write(json.dumps({**record, "message": {"role": "user", "content": "one thing"}}) + "\n")
+
+    for number in range(40):
+        write(number)
+        os.utime(folder / f"s-{number}.jsonl", (time.time() - 600 + number,) * 2)
+    index = Index(tmp_path / "index.sqlite") if is_stored else Index.in_memory()
+    query = Query(index, places=Places(tmp_path / "home"))
+    library = Library(query)
+    library.prepare()
+    growing = Growing(library)
+    assert grown(growing, at_all=True) == set()
+    watch = growing._watch
+    assert watch is not None
+    assert (len(watch), watch.readers) == (5, 0)
+    write(39)  # the one that was written to last is among them
+    assert grown(growing) == {"s-39"}
+    assert (len(watch), watch.readers) == (5, 1)
+    write(3)  # none of them: a look at all logs finds it, and it is followed from then on
+    assert grown(growing) == set()
+    assert grown(growing, at_all=True) >= {"s-3"}
+    write(3)
+    assert grown(growing) == {"s-3"}
+    assert (len(watch), watch.readers) == (5, 2)
+    for number in range(100, 140):  # a backup is restored meanwhile
+        write(number)
+    assert UNNAMED in grown(growing, at_all=True)
+    assert library.listing(Filter(), "", limit=9, offset=0).total == 80
+    assert (len(watch), watch.readers) == (5, 5)
+    assert len(growing._followed) == 5
     growing.close()
     query.close()
 

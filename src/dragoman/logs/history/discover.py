@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -48,6 +49,10 @@ class Found:
         if self._path is None:
             self._path = Path(self.name)
         return self._path
+
+    def seen(self, status: os.stat_result) -> Found:
+        """The same, of which the system said this."""
+        return self if status is self.status else Found(self.name, self.format, self.home, self.sessions, status)
 
     def _key(self) -> tuple[object, ...]:
         return self.name, self.format, self.home, self.sessions
@@ -155,24 +160,30 @@ class Walk:
     def __iter__(self) -> Iterator[Found]:
         return all_logs(*self._given)
 
-    def noting(self, is_noted: Callable[[Found], bool]) -> WalkNoting:
-        """The same walk, which keeps some of the logs that it finds."""
-        return WalkNoting(self, is_noted)
 
+class Noting:
+    """Logs as they are found; the newest of those that were written to `since` are kept, `most` of them at most."""
 
-class WalkNoting(Walk):
-    """The same, which keeps those logs that `is_noted` when they are found."""
-
-    def __init__(self, walk: Walk, is_noted: Callable[[Found], bool]) -> None:
-        self._given, self._is_noted = walk._given, is_noted
+    def __init__(self, found: Iterable[Found], most: int, since: float) -> None:
+        self._found, self._most, self._since = found, most, since
         self.noted: list[Found] = []
+        """Each with its status."""
 
     def __iter__(self) -> Iterator[Found]:
         self.noted = []
-        for found in super().__iter__():
-            if self._is_noted(found):
-                self.noted.append(found)
+        for found in self._found:
+            status = _status_of(found.name) if found.status is None else found.status
+            if status is not None and status.st_mtime >= self._since:
+                self.noted.append(found.seen(status))
+                if len(self.noted) > 2 * self._most:
+                    self.noted = newest(self.noted, self._most)
             yield found
+        self.noted = newest(self.noted, self._most)
+
+
+def newest(found: Iterable[Found], most: int) -> list[Found]:
+    """Those of these logs that were written to last; of as new ones the first. All have their status."""
+    return heapq.nlargest(most, found, key=lambda one: one.status.st_mtime_ns if one.status is not None else 0)
 
 
 def _files_of(format: LogFormat, home: Path) -> Iterator[tuple[Path | str, os.stat_result | None]]:

@@ -24,7 +24,7 @@ from dragoman.logs.base.format import Places
 from dragoman.logs.base.reading import read
 from dragoman.model import AnyEvent, Session
 
-from .discover import Found, Walk, find_logs, homes, no_session
+from .discover import Found, Noting, Walk, find_logs, homes, no_session
 from .filter import EVERYTHING, Filter, chosen_events
 from .index import Counts, Index, default_path
 from .indexed_file import name_of, path_of
@@ -128,6 +128,10 @@ class Query:
     def walk(self) -> Walk:
         """The same, found while they are gone through."""
         return Walk(self._places, self._homes, self._folders)
+
+    def noting(self, most: int, since: float) -> Noting:
+        """The same logs for `refresh`, which notes those that were written to last."""
+        return Noting(self.walk() if self._paths is None else self.files(), most, since)
 
     def refresh(self, progress: Callable[[int], None] | None = None, found: Iterable[Found] | None = None) -> Counts:
         """Updates the index from the logs; `progress` is called for each file.

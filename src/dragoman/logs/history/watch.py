@@ -49,6 +49,19 @@ class Watch:
         self._began = _Beginning()
         self._files = {found.path: _File(found, self._began, is_new=from_start) for found in find()}
 
+    @property
+    def readers(self) -> int:
+        """How many of its logs have news that were read: of each what was read is held."""
+        return sum(file.is_held for file in self._files.values())
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def follow_only(self, paths: Iterable[Path]) -> None:
+        """Forgets all others. One of these that is found once more is told from its beginning."""
+        kept = set(paths)
+        self._files = {path: file for path, file in self._files.items() if path in kept}
+
     def look(self, *, for_files: bool = True) -> Iterator[AnyEvent]:
         """The events since the last look, file by file; without `for_files` no new ones are searched for."""
         if for_files:
@@ -167,6 +180,11 @@ class _File:
         self._offset = 0
         self._tail = b""
         self._told: set[str] = set()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether something of it is in memory: what its reader knows, or the ids of its events."""
+        return self._reader is not None or bool(self._told)
 
     def paths(self) -> Iterator[Path]:
         """The files that it is read from."""

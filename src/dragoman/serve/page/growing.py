@@ -1,12 +1,15 @@
 """Which sessions grow while the page is open.
 
-Rules: logs that were written to within the last hour are followed. All are looked at now and then, the more seldom the
-longer that takes; what changed among them is in the index before anybody is told. Where an index is stored, a
-connection of its own does that, so that no question waits for it.
+Rules: the logs that were written to last are followed, `FOLLOWED` of them at most: of those of the hour before the page
+was opened the newest, and whatever is written to from then on. A reader is held only of one that has grown. All logs
+are looked at now and then, the more seldom the longer that takes; what changed among them is in the index before
+anybody is told, and is followed from then on. Where an index is stored, a connection of its own does that, so that no
+question waits for it.
 """
 
 from __future__ import annotations
 
+import heapq
 import time
 from typing import Final
 
@@ -16,7 +19,11 @@ from dragoman.logs.history import Watch
 from .library import Library
 
 _LATELY: Final = 3600.0
-"""Seconds for which a log that was written to is followed."""
+"""Seconds before the page was opened: a log that was written to since then is followed."""
+_GRAIN: Final = 2.0
+"""Seconds that the time of a file may be behind the clock: the grain of FAT."""
+FOLLOWED: Final = 200
+"""Logs that are followed at once: to ask after one costs 10 microseconds each time, and thousands may be restored."""
 _SOONEST, _LATEST = 2.0, 60.0
 """Seconds between two looks at all logs."""
 _SHARE: Final = 50
@@ -31,7 +38,9 @@ class Growing:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._own = library.query.twin()
-        self._lately: list[Found] = []
+        self._followed: dict[str, Found] = {}
+        self._since = time.time() - _LATELY
+        """Logs that were written to since then, and are not followed, have grown unseen."""
         self._watch: Watch | None = None
         # What is in the index was read just before the page began; without one, what is there now must be known.
         self._next = 0.0 if self._own is None else time.monotonic() + _SOONEST
@@ -73,24 +82,30 @@ class Growing:
             self._library.renewed()
 
     def _look_at_all(self) -> set[str]:
+        now = time.time()
         if self._own is None:
-            return self._follow(self._library.files())
-        since = time.time() - _LATELY
-        walk = self._own.walk().noting(lambda found: found.status is None or found.status.st_mtime >= since)
-        counts = self._own.refresh(found=walk)
-        self._lately = walk.noted
-        grown = self._follow(self._lately)
-        if counts.read_on or counts.read_anew or counts.removed:
-            self._tell()
+            is_changed, noted = self._library.look(FOLLOWED, self._since)
+        else:
+            found = self._own.noting(FOLLOWED, self._since)
+            counts = self._own.refresh(found=found)
+            is_changed, noted = bool(counts.read_on or counts.read_anew or counts.removed), found.noted
+        self._since = now - _GRAIN
+        grown = self._follow(noted)
+        if is_changed:
+            if self._own is not None:
+                self._tell()
             grown.add(UNNAMED)
         return grown
 
-    def _follow(self, files: list[Found]) -> set[str]:
-        """Follows these too; what appeared since is news."""
-        self._lately = files
+    def _follow(self, noted: list[Found]) -> set[str]:
+        """Follows these too; what was written since the last look at all is news."""
+        self._followed |= {found.name: found for found in noted}
+        last = heapq.nlargest(FOLLOWED, self._followed.values(), key=_written)
+        self._followed = {found.name: found for found in last}
         if self._watch is None:
-            self._watch = Watch(lambda: self._lately)
+            self._watch = Watch(lambda: list(self._followed.values()))
             return set()
+        self._watch.follow_only(found.path for found in last)
         grown: set[str] = set()
         changed = []
         for found, sessions in self._watch.grown():
@@ -99,3 +114,8 @@ class Growing:
         if changed:
             self._read(changed)
         return grown
+
+
+def _written(found: Found) -> int:
+    assert found.status is not None  # it was noted with it
+    return found.status.st_mtime_ns

@@ -118,21 +118,32 @@ class Library:
     def fresh(self) -> Query:
         """The query, after it has read what changed."""
         if self._is_stale:
-            self._is_stale = self._is_renewed = False
-            counts = self.query.refresh()
-            if counts.read_on or counts.read_anew or counts.removed:
-                self._is_spent_stale = True
-                self._changes += 1
+            self._refresh()
         elif self._is_renewed:
             self._is_renewed = False
             self._changes += 1
             self.query.as_indexed()
         return self.query
 
-    def files(self) -> list[Found]:
-        """The logs that there are now."""
+    def _refresh(self, found: Iterable[Found] | None = None) -> bool:
+        self._is_stale = self._is_renewed = False
+        counts = self.query.refresh(found=found)
+        is_changed = bool(counts.read_on or counts.read_anew or counts.removed)
+        if is_changed:
+            self._is_spent_stale = True
+            self._changes += 1
+        return is_changed
+
+    def look(self, most: int, since: float) -> tuple[bool, list[Found]]:
+        """Looks at all logs: whether any has changed, and those that were written to since, the newest `most`."""
+        if not self.query.has_files:
+            return False, []
         with self.lock:
-            return self.query.files()
+            found = self.query.noting(most, since)
+            is_changed = self._refresh(found)
+        if is_changed:
+            self._words_changed()
+        return is_changed, found.noted
 
     def agents_of_calls(self, row: SessionRow, calls: frozenset[str]) -> tuple[list[AnyEvent], list[SessionRow]]:
         """The events of the agents that these calls of a session started, and those agents.
