@@ -353,6 +353,16 @@ COPILOT = (
     ("\ufeffa\nb\n", "A", "x", "x\nb\n"),
     ("\ufeffa\nb\n", " a", "x", "x\nb\n"),
     ("\ufeffA\nb\n", "a\nb", "x\nb", "x\nb\n"),
+    ("", "\ufeff", "\ufeff\nx", "\ufeff\nx"),
+    ("a\n\t\nb", "\ufeff", "\ufeff\nx", "a\n\ufeff\nx\nb"),
+    ("\t\na \n", " \na", " \na\nx", " \na \nx\n"),
+    ("\t\na \n", " \na", " \nx", "\t\nx\n"),
+    ("a \n\t\nb\nc\n", "a\n \nb\n", "a\n \nb\nx\n", "a \n \nb\nx\nc\n"),
+    ("\u3000A\nb\n", "a\nb", "x\ny\nz", " x\n y\n z\n"),
+    ("\u3000a\nb\n", "a\t\nb", "x\nb", "x\nb\n"),
+    ("  A\n", "\u3000a", " x", "  x\n"),
+    ("\u00a0C y\n", "c", "x\nz", " x\n z y\n"),
+    ("\ufeffy C\nd\n", "c\nD", "c\nx", "\ufeffy C\nx\n"),
     ("it's\n", "it’s ", "x", "x\n"),
     ("a\u2028b\n", "a b", "x", "x\n"),
     ("a\x0bb\n", "a b", "x", "x\n"),
@@ -390,6 +400,10 @@ COPILOT = (
 """A file, the old and the new text, and the file that Copilot CLI 1.0.102 leaves: which lines are found, which of the
 file's lines stay as they are spelled there, and how new ones are indented."""
 COPILOT_REFUSES = (
+    ("A \nA \nA \n", "a\na"),
+    ("A;\n\nA;\n\nA;\n", "a\na"),
+    (" \n\n", "\n "),
+    ("\ufeff \n \n", "\n\ufeff"),
     ("é", "\né\n"),
     ("b\n", "\n\n\nb\n"),
     ("b\n", "b\n\n\n"),
@@ -545,6 +559,14 @@ CONTEXT = (
     ("x\nb\nc\ny\n", "q\nb\nc\nr", "q\nb\nd\nr", "x\nb\nd\ny\n"),
 )
 """The first or the last line of the old text is not in the file; the client passes over it."""
+BEFORE = (
+    ("\ufeffb C\n", "c", "x", "b x\n"),
+    ("a\n\ufeffb C\nd\n", "\nc ", "x", "a\nb x\nd\n"),
+    ("\x0cb C\n", "c", "x", "b x\n"),
+    ("\u3000b C\n", "c", "x", " b  x\n"),
+    (" \ufeffb C\n", "c", "x", " b  x\n"),
+)
+"""A byte order mark or other white space that begins the line, and that the edit does not name, is lost."""
 
 
 @pytest.mark.parametrize("file, old, new, expected", COPILOT)
@@ -557,7 +579,7 @@ def test_copilot_refuses_what_it_does_not_find_in_one_place(file: str, old: str)
     assert edited(DIALECTS["copilot"], file, old, "new") is REFUSED
 
 
-@pytest.mark.parametrize("file, old, new, there", [*JOINED, *MISTAKEN, *HALF, *BLANK, *CONTEXT])
+@pytest.mark.parametrize("file, old, new, there", [*JOINED, *MISTAKEN, *HALF, *BLANK, *CONTEXT, *BEFORE])
 def test_what_copilot_damages_or_guesses_is_refused_here(file: str, old: str, new: str, there: str) -> None:
     """docs/decisions/edit-rules.md has the reasons; `there` is what the client leaves."""
     assert there != file

@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.dialects import DIALECTS, Dialect
 from dragoman.model import NativeCall, NativeResult, operations as op, outcomes as out
+from tests.dialects.test_edit_rules import REFUSED, edited
 
 DIALECT: Dialect = DIALECTS["opencode"]
 Content = str | tuple[str | out.Media, ...]
@@ -275,3 +276,36 @@ def test_a_failure_is_told_so_that_its_kind_is_understood(kind: out.FailureKind)
     assert isinstance(again, out.Failure)
     assert again.kind == kind
     assert told(*READ, again) == content, "a failure told twice does not grow"
+
+
+# ── edits ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "file, old, new, everywhere, expected",
+    [
+        ("\ufeff\na\n", "\ufeff\n", "x\n", False, REFUSED),
+        ("\ufeff\na\n", "\n\ufeff", "x", False, REFUSED),
+        ("\ufeffa\n\nb\n", "\ufeff\n\ufeff", "x", False, REFUSED),
+        ("a\n\nb\n", "a\n\ufeffb", "x", False, REFUSED),
+        ("a\n\ufeff\nb\n", "\ufeff\n\ufeff", "\ufeff", False, "a\n\ufeff\nb\n"),
+        ("a\n \nb\n", "\ufeff\n\ufeff", "x\ny", False, "a\nx\ny\nb\n"),
+        ("\ufeff \n \n", "\ufeff\n", "x", False, "\ufeffx\n"),
+        ("a\n\ufeff\n\ufeff\nb\n", "\n", "\nx", False, "a\n\nx\nb\n"),
+        ("", "\ufeff\n\n", "x", False, "x"),
+        ("", "\ufeff", "x\n", True, "x\n"),
+        ("\ufeff", "\ufeff ", "x", False, "\ufeffx"),
+    ],
+)
+def test_an_edit_of_white_space_ends_as_in_opencode(
+    file: str, old: str, new: str, *, everywhere: bool, expected: str | None
+) -> None:
+    """1.18.33 on loopback; one that leaves the file as it is may be refused here."""
+    ours = edited(DIALECT, file, old, new, everywhere=everywhere)
+    assert (file if ours is REFUSED else ours) == (file if expected is REFUSED else expected)
+
+
+@pytest.mark.parametrize("file, old", [("\na\n", "\n\ufeff"), ("a\n\nb\n", "\ufeff"), ("a\n", "\ufeff\n")])
+def test_a_text_of_white_space_is_not_put_between_all_characters(file: str, old: str) -> None:
+    """Which opencode 1.18.33 does (docs/decisions/edit-rules.md)."""
+    assert edited(DIALECT, file, old, "x", everywhere=True) is REFUSED

@@ -105,6 +105,10 @@ def _counted_by_text(
     """The text of the first place that stands in the file once; with `many="next"` the next place is tried too."""
     for place in places:
         text = asked.text[place.start : place.end]
+        if not text and not asked.text:
+            return Found((place,))
+        if not text and everywhere:
+            raise LosesText  # opencode 1.18.33 puts the new text between all characters
         if not text:
             continue
         if rules.delete_line_end == "sought" and not place.new and text[-1] != "\n" and f"{text}\n" in asked.text:
@@ -156,10 +160,12 @@ def _places(asked: _Search, step: Step, before: str) -> list[Place]:
 def _spans(asked: _Search, step: Step) -> list[Span]:
     """What one step finds, in the order of the file."""
     old, _ = _texts(asked, step)
-    if len(asked.old) < step.least_characters or not old:
+    if len(asked.old) < step.least_characters or asked.old.count("\n") + 1 < step.least_lines or not old:
         return []
     found = _UNITS[step.unit](asked.text, old, step)
-    return [span for span in found if has_one_indent(asked.text, *span, old)] if step.one_indent else found
+    if not step.one_indent:
+        return found
+    return [span for span in found if has_one_indent(asked.text, *span, old, letters="nfkc" in step.fold)]
 
 
 def _texts(asked: _Search, step: Step) -> tuple[str, str]:
@@ -248,7 +254,7 @@ def _line_spans(lines: _Lines, old: str, step: Step) -> list[Span]:
         if there[at : at + len(sought)] == sought:
             start, end = lines.span(at, at + len(sought) - 1)
             found.append((start, end + (step.with_line_end and old.endswith("\n") and text[end : end + 1] == "\n")))
-            at += 1 if step.many == "next" else len(sought)
+            at += 1 if step.many == "next" or step.write == "file_lines" else len(sought)
         else:
             at += 1
     return found
@@ -273,7 +279,7 @@ def _overlooking_blank_lines(lines: _Lines, old: str, step: Step) -> list[Span]:
         if old.endswith("\n"):
             end = min(lines.starts[last + 1], len(lines.text))
         found.append((start, end))
-        at = last + 1
+        at += 1
     return found
 
 
@@ -329,8 +335,6 @@ def _in_blocks(text: str, old: str, step: Step) -> list[Span]:
     escaped = unescaped(old, step.fold)
     wanted = folded_text(escaped, step.fold)
     size = old.count("\n") + 1
-    if not wanted:
-        return []
     if size == 1 and step.fold == ("spaces",):
         return []  # `words` compares a line
     found = []
@@ -344,9 +348,10 @@ def _in_blocks(text: str, old: str, step: Step) -> list[Span]:
 def _in_words(text: str, old: str, step: Step) -> list[Span]:
     """A line that has the same words, or a part of one with white space between them."""
     wanted = split(old)
-    if not wanted:
-        return []
     lines = _Lines(text)
+    if not wanted:  # no word is found in each line, and blank lines are found whole (opencode 1.18.33)
+        spans = [lines.span(number, number) for number in range(len(lines.lines))]
+        return [(start, start if strip(text[start:end]) else end) for start, end in spans]
     pattern = re.compile(f"[{BLANKS}]+".join(map(re.escape, wanted)))
     found: list[Span] = []
     for number, line in enumerate(lines.lines):
@@ -374,7 +379,7 @@ def _in_tokens(text: str, old: str, step: Step) -> list[Span]:
 def _in_anchors(text: str, old: str, step: Step) -> list[Span]:
     """Blocks whose first and last lines are those of the old text, and that are alike between."""
     sought = old.split("\n")
-    if len(sought) + (step.drop_last_empty != "no") < step.least_lines or len(sought) < 2:
+    if len(sought) < 2:
         return []
     lines = _Lines(text)
     there = [strip(line) for line in lines.lines]
@@ -475,7 +480,7 @@ def _written(text: str, span: Span, old: str, new: str, step: Step, before: str)
         case "shift_indent":
             new = _shifted(new, _first_indentation(old), indentation_at(before + text, len(before) + start, BLANKS))
         case "file_lines":
-            new = written(text, start, end, old, new)
+            new = written(text, start, end, old, new, letters="nfkc" in step.fold)
         case "file_lines_loosely":
             return Place(*written_loosely(text, start, end, old, new))
         case "file_quotes":

@@ -7,6 +7,7 @@ would lose or repeat lines, or join two of them, `LosesText` is raised and nothi
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -32,28 +33,28 @@ class Matched(NamedTuple):
     """The indentation in the file."""
 
 
-def has_one_indent(text: str, start: int, end: int, old: str) -> bool:
+def has_one_indent(text: str, start: int, end: int, old: str, *, letters: bool) -> bool:
     """Whether each indentation of the old text that the file has otherwise stands for one of the file's."""
     try:
-        matched = _matched(text, start, end - old.endswith("\n"), _split(old.removesuffix("\n")))
+        matched = _matched(text, start, end - old.endswith("\n"), _split(old.removesuffix("\n")), letters=letters)
     except LosesText:
         return True  # it counts as a place, though nothing can be written there
     return _indents(matched) is not None
 
 
-def written(text: str, start: int, end: int, old: str, new: str) -> str:
-    """`new` for a place of as many lines as `old`."""
+def written(text: str, start: int, end: int, old: str, new: str, *, letters: bool) -> str:
+    """`new` for a place of as many lines as `old`; with `letters`, forms of one letter were overlooked."""
     if not new:
         return new
     old_lines, new_lines, line_end = _split(old.removesuffix("\n")), _split(new), _line_end(new)
-    matched = _matched(text, start, end - old.endswith("\n"), old_lines)
+    matched = _matched(text, start, end - old.endswith("\n"), old_lines, letters=letters)
     indents = _indents(matched) or {}
     if len(new_lines) < len(old_lines):
         return line_end.join([_indented(line, indents) for line in new_lines])
     there = _split(text[start : end - old.endswith("\n")])
-    # Where the old text ends with a blank line and its end, no blank line keeps the file's white space.
-    blank = old.endswith("\n") and not strip(old_lines[-1]) and len(new_lines) > len(old_lines)
-    kept = {index: there[index] for index in _same(old_lines, new_lines) if not blank or strip(old_lines[index])}
+    # Where lines are added, no blank line keeps the file's white space.
+    longer = len(new_lines) > len(old_lines)
+    kept = {index: there[index] for index in _same(old_lines, new_lines) if not longer or strip(old_lines[index])}
     return line_end.join(_lines(new_lines, kept, indents))
 
 
@@ -65,7 +66,7 @@ def written_loosely(text: str, start: int, end: int, old: str, new: str) -> tupl
     old_lines, new_lines, line_end = _split(old.removesuffix("\n")), _split(new), _line_end(new)
     if text.count("\n") < old.removesuffix("\n").count("\n"):
         raise LosesText  # the client does not look for more lines than the file has
-    matched = _matched(text, start, end - ended, old_lines)
+    matched = _matched(text, start, end - ended, old_lines, letters=True)
     indents = _indents(matched)
     narrowed = indents is None
     if indents is None:
@@ -83,6 +84,9 @@ def written_loosely(text: str, start: int, end: int, old: str, new: str) -> tupl
     lines, kept = _trimmed(text, matched, old_lines, new_lines, narrowed=narrowed, rest=rest) if new else ([], {})
     if strip(rest) and lines and len(lines) - 1 not in kept and not strip(new_lines[-1]) and line_end == "\r\n":
         raise LosesText  # the client leaves a CR in the middle of the line
+    before = indentation(text[text.rfind("\n", 0, start) + 1 : start], BLANKS)
+    if matched[0].number not in kept and before.strip(" \t"):
+        raise LosesText  # the client takes a byte order mark and other white space off the line that the place is in
     if matched[-1].number not in kept and rest != rest.rstrip(BLANKS):
         end, lines = end + len(rest), lines or [""]
         return start, end, line_end.join(_lines(lines, kept, indents)) + rest.rstrip(BLANKS)
@@ -130,8 +134,9 @@ def _height(matched: Sequence[Matched]) -> int:
     return matched[-1].line - matched[0].line + 1 if matched else 0
 
 
-def _matched(text: str, start: int, end: int, old: Sequence[str]) -> list[Matched]:
+def _matched(text: str, start: int, end: int, old: Sequence[str], *, letters: bool) -> list[Matched]:
     """Which part of the file each line of the old text was found as. Blank lines stand for none."""
+    indent = _plain_indentation if letters else indentation
     given = [(index, line) for index, line in enumerate(old) if strip(line)]
     found: list[tuple[int, int, int]] = []
     position = start
@@ -142,7 +147,7 @@ def _matched(text: str, start: int, end: int, old: Sequence[str]) -> list[Matche
     if len(given) != len(found):
         raise LosesText
     return [
-        Matched(index, number, first, last, indentation(line), indentation_at(text, first))
+        Matched(index, number, first, last, indent(line), indent(_line_at(text, first)))
         for (index, line), (number, first, last) in zip(given, found, strict=True)
     ]
 
@@ -196,11 +201,20 @@ def indentation(text: str, blanks: str = " \t") -> str:
     return text[: len(text) - len(text.lstrip(blanks))]
 
 
+def _plain_indentation(text: str) -> str:
+    """The indentation with every wide space in it as a plain one."""
+    return indentation(unicodedata.normalize("NFKC", indentation(text, BLANKS)))
+
+
 def indentation_at(text: str, place: int, blanks: str = " \t") -> str:
     """The indentation of the line that a place is in."""
+    return indentation(_line_at(text, place), blanks)
+
+
+def _line_at(text: str, place: int) -> str:
     line = text.rfind("\n", 0, place) + 1
     end = text.find("\n", line)
-    return indentation(text[line : len(text) if end < 0 else end], blanks)
+    return text[line : len(text) if end < 0 else end]
 
 
 def after_line_end(text: str, place: int) -> int:
