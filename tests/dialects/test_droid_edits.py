@@ -31,6 +31,10 @@ APPLIED = (
     ("a\nb\n", "@@|-a|-b", ""),
     ("c\nb\nd\n", "@@| b||@@|+x", "c\nb\nd\nx\n"),
     ("", "@@|+x", "x\n"),
+    ("a\r\nb\r\nc\r\n", "@@| a\rb\r|-c\r|+x\r", "a\r\nb\r\nx\r\n"),
+    ("a\rb\rc\r", "@@ a\rb|+x", "a\rb\rx\rc\r"),
+    ("same\r\na\rb\r\n", "@@ same|-a\rb\r|+q\r", "same\r\nb\r\nq\r\n"),
+    ("\ufeffa\r\nb\r\n", "@@|-a\r|+x\r|+y\r", "\ufeffx\r\ny\r\nb\r\n"),
 )
 REFUSED = (
     ("a\nb\nc\n", "@@|-c|+x|@@|-a|+y"),
@@ -44,6 +48,11 @@ REFUSED = (
     # The client takes "b" for the empty line, and removes it.
     ("a\nb\nc\n", "@@|-a|-|+x"),
     ("a\nx\na\n\ny\n", "@@|-a|+b|"),
+    ("c\r\na\rb\r\n", " c|@@ a\rb|-c"),
+    ("\ufeffa\ra \ra", "@@|-\ufeffa\r| a \r|+x\r| a\r\r|+y\r"),
+    # The client overlooks the empty line, removes two lines from "a" on, and so leaves "c".
+    ("a\n\nc\n", "@@|-a|-c|+x"),
+    ("a\n\nc\n", "@@|-a| c|+x"),
 )
 
 

@@ -64,9 +64,9 @@ class PatchForm(NamedTuple):
 
     strict: bool = False
     """Whether an update changes lines, and lines follow each anchor (Codex 0.166.0)."""
-    returns: Literal["one", "two", "text"] = "one"
+    returns: Literal["one", "two", "text", "ends"] = "one"
     """How many CR a line may have before its LF as a part of its end; `text`: none (opencode 1.18.33). Codex reads a
-    line twice since 0.140.0, and takes one off each time."""
+    line twice since 0.140.0, and takes one off each time. `ends`: a CR ends a line by itself (droid 0.215.0)."""
     ends_exactly: bool = False
     """Whether blanks after "*** End of File" make it another line (Codex up to 0.139.0, Copilot 1.0.102)."""
     one_anchor: bool = False
@@ -97,7 +97,7 @@ FIRST_CODEX = PatchForm(strict=True, blank_first="left_out", ends_exactly=True)
 OPENCODE = PatchForm(returns="text", needs_anchor=True, empty_lines="left_out", repeated="updates_refused")
 COPILOT = PatchForm(ends_exactly=True, one_anchor=True, blank_first="left_out", kept_in_place=True, moves_in_place=True)
 CLINE = PatchForm(empty_lines="refused", unmarked="kept", repeated="refused")
-DROID = PatchForm(unmarked="kept", moves_in_place=True)
+DROID = PatchForm(returns="ends", unmarked="kept", moves_in_place=True)
 
 
 def read_patch(text: str, directory: str | None = None, form: PatchForm = ANY_FORM) -> tuple[op.Operation, ...]:
@@ -119,6 +119,8 @@ def read_patch_in_form(text: str, form: str) -> tuple[op.Operation, ...]:
 
 def _framed(text: str, form: PatchForm) -> list[str]:
     """The lines of a patch from its first mark to its last, a heredoc around them taken off."""
+    if form.returns == "ends":
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.strip().split("\n")
     if form.returns == "text":
         lines = [line if line.strip("\r") else "" for line in lines]
