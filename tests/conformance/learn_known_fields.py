@@ -24,7 +24,7 @@ from dragoman.dialects.base import uncaptured
 from dragoman.logs import Found, Originals
 from dragoman.logs.history import find_logs, read_log
 from dragoman.logs.history.known_fields import FOLDER, NO_VERSION, Counted, Known
-from dragoman.logs.history.observed import Observed
+from dragoman.logs.history.observed import Observed, is_document
 from dragoman.logs.history.record_fields import is_name
 from dragoman.registry import FORMATS
 from tests.conformance.conftest import SHARED
@@ -81,6 +81,7 @@ def version_of(seen: Observed) -> str:
 def learnt() -> dict[str, Known]:
     """What the sessions show of each client."""
     learners: dict[str, Learner] = defaultdict(Learner)
+    both = clients_of_both_forms()
     with Originals() as originals, tempfile.TemporaryDirectory() as folder:
         for found, evidence in [*found_logs(), *own_samples(Path(folder))]:
             if found.format == "dragoman":
@@ -90,11 +91,25 @@ def learnt() -> dict[str, Known]:
                 notes = sum(seen.noted[source] for source in sources)
                 seen.readings.records[kind] = [len(sources), notes]
             form = "printed" if _PRINTED.search(str(found.path)) else "log"
+            if form == "log" and found.format in both and is_document(found.path):
+                form = "document"
             if FORMATS[found.format].captured:
                 learners[found.format].learn(form, version_of(seen), counted, seen.readings, evidence)
             else:
                 learners[found.format].learn(form, NO_VERSION, counted, seen.readings, "captured")
     return {client: learner.known(names_read(client)) for client, learner in learners.items()}
+
+
+def clients_of_both_forms() -> set[str]:
+    """Clients of which captured logs are documents as well as lines."""
+    captured = [
+        found
+        for found, evidence in found_logs()
+        if evidence == "captured" and not _PRINTED.search(str(found.path))
+        if found.path.suffix in (".json", ".jsonl")
+    ]
+    documents = {found.format for found in captured if is_document(found.path)}
+    return documents & {found.format for found in captured if not is_document(found.path)}
 
 
 def own_samples(folder: Path) -> Iterator[tuple[Found, Evidence]]:

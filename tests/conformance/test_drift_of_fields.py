@@ -248,6 +248,63 @@ def test_what_is_read_does_not_change_in_silence(tmp_path: Path, client: str, fo
     assert told or read_of(tmp_path / "changed") == read_of(tmp_path / "as it was")
 
 
+def lost_within(holder: str, field: str, *, null: bool) -> Change:
+    """A field of the objects in one place that is removed, or null, and stays where it is elsewhere."""
+
+    def without(value: Any) -> Any:
+        if isinstance(value, list):
+            return [without(one) for one in value]
+        if not isinstance(value, dict) or field not in value:
+            return value
+        return value | {field: None} if null else {name: one for name, one in value.items() if name != field}
+
+    return lambda value: (
+        value | {holder: without(value[holder])} if isinstance(value, dict) and holder in value else value
+    )
+
+
+FROM_WHICH_RESULTS_ARE = [
+    ("traces-2/kilo/files", "state", "output"),
+    ("traces-2/kilo/files", "state", "error"),
+    ("traces-2/kilo/own", "state", "output"),
+    ("traces/opencode/files", "state", "output"),
+    ("traces/opencode@1.1.11/tour", "state", "output"),
+    ("traces-2/gemini-cli@0.38.2/denied", "messages", "toolCalls"),
+    ("traces-2/gemini-cli@0.38.2/denied", "response", "output"),
+    ("traces-2/gemini-cli@0.38.2/denied", "response", "error"),
+    ("traces/gemini-cli/files", "response", "output"),
+    ("traces/gemini-cli/files", "response", "error"),
+    ("traces/qwen-code/files", "response", "output"),
+    ("traces/continue/tour", "toolCallStates", "output"),
+]
+
+
+@pytest.mark.parametrize("session, holder, field", FROM_WHICH_RESULTS_ARE)
+@pytest.mark.parametrize("null", [False, True])
+def test_a_field_that_results_are_read_from_is_told_when_no_record_has_it(
+    tmp_path: Path, session: str, holder: str, field: str, *, null: bool
+) -> None:
+    told = told_after(lost_within(holder, field, null=null), SHARED / session, tmp_path / "home")
+    assert f".{field}" in told or f" {field}" in told, told
+
+
+@pytest.mark.parametrize("session", SESSIONS["claude_code"])
+def test_results_of_claude_code_without_their_records_are_told(tmp_path: Path, session: str) -> None:
+    told = told_after(removed("toolUseResult"), SHARED / session, tmp_path / "home")
+    assert "user+tool_result.toolUseResult" in told
+
+
+def test_a_document_of_gemini_without_its_messages_is_not_taken_for_the_first_of_its_lines(tmp_path: Path) -> None:
+    session = SHARED / "traces-2/gemini-cli@0.38.2/denied"
+    assert "main.messages" in told_after(removed("messages"), session, tmp_path / "home")
+
+
+def test_results_that_are_empty_are_told_as_such(tmp_path: Path) -> None:
+    change = lost_within("state", "output", null=False)
+    told = told_after(change, SHARED / "traces-2/kilo/files", tmp_path / "home")
+    assert re.search(r"results: \d+ of \d+ are empty", told), told
+
+
 def test_calls_renamed_in_a_gemini_chat_are_told_and_the_exit_code_is_one(tmp_path: Path) -> None:
     chat = next((SHARED / "traces/gemini-cli/files").rglob("chats/*.json*"))
     path = tmp_path / chat.name

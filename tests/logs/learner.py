@@ -215,9 +215,10 @@ def _either(shapes: Mapping[frozenset[str], int], optional: Iterable[str]) -> li
 def _reading(all_readings: list[Readings]) -> Reading:
     records: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     tools: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    silent: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     tokens, empty = [], []
     for one in all_readings:
-        for sums, counts in ((records, one.records), (tools, one.tools)):
+        for sums, counts in ((records, one.records), (tools, one.tools), (silent, one.silent)):
             for name, (count, lesser) in counts.items():
                 sums[name][0] += count
                 sums[name][1] += lesser
@@ -228,6 +229,7 @@ def _reading(all_readings: list[Readings]) -> Reading:
     return Reading(
         sorted(name for name, (count, notes) in records.items() if count >= FEW and not notes),
         sorted(name for name, (count, texts) in tools.items() if count >= FEW and not texts),
+        sorted(name for name, (_, empty_ones) in silent.items() if not empty_ones),
         round(min(tokens, default=0.0), 3),
         round(max(empty, default=1.0), 3),
     )

@@ -126,6 +126,43 @@ def test_a_field_that_is_not_always_there_and_was_never_null_is_told_when_it_is_
         assert told(form, *empty, results[0], version=version) == []
 
 
+def ran(tool: str, **state: Any) -> dict[str, Any]:
+    return {"type": "part", "tool": tool, "state": state}
+
+
+def test_a_field_that_results_of_all_tools_have_is_missed_though_no_tool_was_seen_often() -> None:
+    worked = [ran(tool, status="done", output="a", **{f"{tool}s": 1}) for tool in ("cat", "ls", "cp", "mv")]
+    failed = [ran(tool, status="failed", error="b") for tool in ("cat", "ls", "cp")]
+    waiting = [ran("rm", status="running")]
+    form = learnt(("1.0", "captured", [*worked, *failed, *waiting]))
+    assert told(form, *worked, *failed, *waiting) == []
+    assert told(form, *worked[:2]) == told(form, *failed[:1]) == told(form, *waiting) == []
+    for output in ({}, {"output": None}):
+        every = [ran(tool, status="done", **output, **{f"{tool}s": 1}) for tool in ("cat", "ls", "cp", "mv")]
+        assert ("missing_field", "part.state@+done", "output") in told(form, *every)
+    assert ("missing_field", "part.state@+failed", "error") in told(form, *[ran("cat", status="failed")] * 2)
+
+
+def test_a_field_is_missed_sooner_where_less_could_be_read() -> None:
+    reply = {"type": "reply", "text": ""}
+    form = learnt(("1.0", "captured", [{**reply, "calls": []}, reply, reply] * 3), ("1.0", "captured", [reply] * 2))
+    for lacking in (reply, {**reply, "calls": None}):
+        counts = counted(*[lacking] * 3)
+        assert differences(form, counted(*[reply] * 3), ["1.0"]) == ([], 0)
+        assert {one.field for one in differences(form, counts, ["1.0"], fell=True)[0]} == {"calls"}
+    assert differences(form, counted(reply, reply), ["1.0"], fell=True) == ([], 0)
+
+
+def test_records_with_a_flag_do_not_excuse_those_without() -> None:
+    def said(**beside: Any) -> dict[str, Any]:
+        return {"type": "user", "message": {"content": [{"type": "answer"}]}, **beside}
+
+    own, others = said(result="a", isAside=False), said(isAside=True)
+    form = learnt(("1.0", "captured", [own] * 4), ("1.0", "captured", [others] * 30))
+    assert told(form, own, others) == told(form, others) == []
+    assert told(form, said(isAside=False)) == [("missing_field", "user+answer", "result")]
+
+
 def test_what_was_made_before_a_release_is_before_it() -> None:
     every = ["1.10.0", "1.1", "1.0.1", "1.0.0", "1.0.0-alpha.11", "1.0.0-alpha.2", "0.9"]
     assert sorted(every, key=version_number, reverse=True) == every

@@ -152,6 +152,7 @@ _TITLES = {
     "renamed_field": "renamed field",
     "became_note": "record read as a note only",
     "left_as_text": "result read as text only",
+    "left_empty": "results read as empty",
     "without_tokens": "tokens not read",
     "without_calls": "calls not read",
 }

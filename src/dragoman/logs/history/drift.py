@@ -51,6 +51,7 @@ Kind = Literal[
     "renamed_field",
     "became_note",
     "left_as_text",
+    "left_empty",
     "without_tokens",
     "without_calls",
 ]
@@ -182,15 +183,18 @@ class _Checker:
         if known is not None:
             counted = observed.finish()
             form = known_fields.form_of(known, counted)
-            self._fields(observed, form, counted, known.read)
-            self._falls(observed, form.reading)
+            falls = list(_falls(observed, form.reading))
+            self._fields(observed, form, counted, known.read, fell=bool(falls))
+            versions = sorted(observed.versions)
+            for kind, name, seen, count, source in falls:
+                self._put(found.format, versions, kind, name, None, None, seen, count, source)
 
     def _fields(
-        self, observed: Observed, form: known_fields.Form, counted: known_fields.Counted, read: list[str]
+        self, observed: Observed, form: known_fields.Form, counted: known_fields.Counted, read: list[str], *, fell: bool
     ) -> None:
         """The fields that are new, missing, renamed or of another type."""
         client, versions = observed.found.format, sorted(observed.versions)
-        differences, left_out = known_fields.differences(form, counted, versions, read)
+        differences, left_out = known_fields.differences(form, counted, versions, read, fell=fell)
         if left_out:
             self._shortened[observed.found.path] = left_out
         captured = not read and known_fields.is_captured(form, versions)
@@ -213,31 +217,6 @@ class _Checker:
             elif new.get(one.place) is one and one.place in missing:
                 continue  # told with the one that is missing
             self._put(client, versions, kind, one.place, one.field, one.expected, seen, one.count, one.source)
-
-    def _falls(self, observed: Observed, known: known_fields.Reading) -> None:
-        """What was read of other logs of this client and is not read of this one."""
-        client, versions, readings = observed.found.format, sorted(observed.versions), observed.readings
-        with Originals() as originals:
-            notes = [source for source, is_note in observed.noted.items() if is_note and source not in observed.unknown]
-            for kind, sources in observed.kinds(originals, notes).items():
-                if kind in known.records:
-                    self._put(client, versions, "became_note", kind, None, None, None, len(sources), sources[0])
-        for name, returned in observed.as_text.items():
-            count = readings.tools[name][1]
-            if name in known.tools and count > 1:
-                self._put(client, versions, "left_as_text", name, None, None, None, count, returned.source)
-        if readings.replies >= 3 and readings.counted < known.tokens * readings.replies / 2:
-            seen = f"{readings.counted} of {readings.replies} replies have tokens"
-            self._put(client, versions, "without_tokens", "replies", None, None, seen, 1, None)
-        elif 2 * observed.uncounted > observed.used:
-            seen = f"{observed.uncounted} of {observed.used} times counts are no number, or below 0"
-            self._put(client, versions, "without_tokens", "replies", None, None, seen, 1, None)
-        if readings.counted >= 3 and readings.empty > (known.empty + 0.3) * readings.counted:
-            seen = f"{readings.empty} of {readings.counted} replies with tokens neither say nor call anything"
-            self._put(client, versions, "without_calls", "replies", None, None, seen, 1, None)
-        elif observed.results >= 3 and not observed.calls:
-            seen = f"{observed.results} results, and no call they belong to"
-            self._put(client, versions, "without_calls", "replies", None, None, seen, 1, None)
 
     def _call(self, client: str, dialect: Dialect, event: ev.ToolCalled, returned: ev.ToolReturned | None) -> None:
         if returned is not None and any(_is_refusal(outcome) for outcome in returned.result.outcomes):
@@ -317,6 +296,37 @@ class _Checker:
             self._shortened,
             self._unlike,
         )
+
+
+_Fall = tuple[Kind, str, str | None, int, ev.Source | None]
+
+
+def _falls(observed: Observed, known: known_fields.Reading) -> Iterator[_Fall]:
+    """What was read of other logs of this client and is not read of this one."""
+    readings = observed.readings
+    with Originals() as originals:
+        notes = [source for source, is_note in observed.noted.items() if is_note and source not in observed.unknown]
+        for kind, sources in observed.kinds(originals, notes).items():
+            if kind in known.records:
+                yield "became_note", kind, None, len(sources), sources[0]
+    for name, returned in observed.as_text.items():
+        count = readings.tools[name][1]
+        if name in known.tools and count > 1:
+            yield "left_as_text", name, None, count, returned.source
+    telling = [readings.silent[name] for name in known.telling if name in readings.silent]
+    empty, results = sum(one[1] for one in telling), sum(one[0] for one in telling)
+    if empty > 1 and 2 * empty > results:
+        yield "left_empty", "results", f"{empty} of {results} are empty, of tools that always say something", 1, None
+    if readings.replies >= 3 and readings.counted < known.tokens * readings.replies / 2:
+        yield "without_tokens", "replies", f"{readings.counted} of {readings.replies} replies have tokens", 1, None
+    elif 2 * observed.uncounted > observed.used:
+        seen = f"{observed.uncounted} of {observed.used} times counts are no number, or below 0"
+        yield "without_tokens", "replies", seen, 1, None
+    if readings.counted >= 3 and readings.empty > (known.empty + 0.3) * readings.counted:
+        seen = f"{readings.empty} of {readings.counted} replies with tokens neither say nor call anything"
+        yield "without_calls", "replies", seen, 1, None
+    elif observed.results >= 3 and not observed.calls:
+        yield "without_calls", "replies", f"{observed.results} results, and no call they belong to", 1, None
 
 
 def _is_refusal(outcome: Any) -> bool:

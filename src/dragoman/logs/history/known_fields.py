@@ -61,6 +61,8 @@ class Reading(msgspec.Struct):
     """Kinds of records of which every one said more than a note."""
     tools: list[str] = []
     """Tools of which every result was read as more than a text."""
+    telling: list[str] = []
+    """Tools of which no result was empty."""
     tokens: float = 0.0
     """The smallest part of replies in a session that came with tokens."""
     empty: float = 1.0
@@ -79,7 +81,8 @@ class Form(msgspec.Struct):
 
 
 class Known(msgspec.Struct, omit_defaults=True):
-    """What is known of one client: `log` is what it stores, `printed` what it prints."""
+    """What is known of one client: `log` is what it stores, `printed` what it prints, and `document` what it stores as
+    one JSON value where others are lines."""
 
     forms: dict[str, Form] = {}
     read: list[str] = []
@@ -121,7 +124,7 @@ def pooled(place: str) -> str:
     before, at, after = place.partition("@")
     if not at:
         return place
-    end = min((index for sign in ".<[" if (index := after.find(sign)) >= 0), default=len(after))
+    end = min((index for sign in ".<[+" if (index := after.find(sign)) >= 0), default=len(after))
     return f"{before}@{after[end:]}"
 
 
@@ -137,20 +140,27 @@ def text_around(place: str) -> str | None:
 class Counted:
     """The fields of one log: how many objects there are in each place, and what they have."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_document: bool = False) -> None:
+        self.is_document = is_document
+        """Whether the log is one JSON value, and not a line for each record."""
         self.objects: Counter[str] = Counter()
         self.fields: dict[str, dict[str, tuple[set[str], int, Source]]] = defaultdict(dict)
         self.shapes: dict[str, Counter[frozenset[str]]] = defaultdict(Counter)
-        """Place → sets of names, how often."""
+        """Place → sets of names that are not null, how often."""
         self.first: dict[str, Source] = {}
         self.nulls: Counter[tuple[str, str]] = Counter()
         """(place, field) → how often it is there and null."""
 
     def add(self, place: str, fields: Fields, source: Source) -> None:
-        """Counts one object."""
+        """Counts one object; what a tool returned among the results of its own, and among those of all of them."""
+        self._add(place, fields, source)
+        if SERVER not in place and (of_any := pooled(place)) != place:
+            self._add(of_any, fields, source)
+
+    def _add(self, place: str, fields: Fields, source: Source) -> None:
         self.objects[place] += 1
         self.first.setdefault(place, source)
-        self.shapes[place][frozenset(fields)] += 1
+        self.shapes[place][frozenset(name for name, kinds in fields.items() if kinds != "n")] += 1
         its = self.fields[place]
         for name, kinds in fields.items():
             known = its.get(name)
@@ -175,6 +185,8 @@ class Readings(msgspec.Struct):
     """Kind of record → how many there were, and how many of them were but a note."""
     tools: dict[str, list[int]] = {}
     """Tool → how many results it gave, and how many of them are but a text."""
+    silent: dict[str, list[int]] = {}
+    """Tool → how many results it gave, and how many of them are empty."""
     replies: int = 0
     counted: int = 0
     """Replies, and records with tokens."""
@@ -205,7 +217,14 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def form_of(known: Known, counted: Counted) -> Form:
-    """The kind of file that a log is: the one that has most of its fields."""
+    """The kind of file that a log is: the one that has most of its fields.
+
+    Gemini CLI wrote a document until 0.38 and lines since: one that lacks its messages is like the first of the lines.
+    """
+    forms = known.forms
+    if forms.keys() >= {"log", "document"}:
+        other = "log" if counted.is_document else "document"
+        forms = {name: form for name, form in forms.items() if name != other}
 
     def common(form: Form) -> int:
         return sum(
@@ -214,7 +233,7 @@ def form_of(known: Known, counted: Counted) -> Form:
             if place in form.places and "{" not in place
         )
 
-    return max(known.forms.values(), key=common)
+    return max(forms.values(), key=common)
 
 
 def looks_like(counted: Counted) -> tuple[str, float] | None:
@@ -256,13 +275,14 @@ def is_captured(form: Form, versions: Iterable[str]) -> bool:
 
 
 def differences(
-    form: Form, counted: Counted, versions: Iterable[str], read: Iterable[str] = ()
+    form: Form, counted: Counted, versions: Iterable[str], read: Iterable[str] = (), *, fell: bool = False
 ) -> tuple[list[Difference], int]:
     """How a log that these versions wrote differs from what is known of them, and how many fields were left out of it.
 
     A log that lacks a good part of what its client always writes was shortened or made by hand, and says nothing about
     the client: of such a log the missing fields are counted and are no differences. Of a format nobody captured, fields
-    that are not `read` may be of another type, or missing.
+    that are not `read` may be of another type, or missing. Of a log that `fell` less could be read than of others: a
+    field is missing there if every known log with as many objects has it.
     """
     found = [*_new(form, counted)]
     if names := set(read):
@@ -270,7 +290,7 @@ def differences(
     new = {one.place for one in found if one.kind == "new_field"}
     expected = 0
     missing: list[Difference] = []
-    for one in _missing(form, counted, list(versions), new):
+    for one in _missing(form, counted, list(versions), new, fell=fell):
         if isinstance(one, int):
             expected += one
         else:
@@ -366,11 +386,15 @@ def _nearest(form: Form, versions: list[str]) -> set[int] | None:
     return chosen
 
 
+def _is_pooled(place: str) -> bool:
+    return "@" in place and SERVER not in place and pooled(place) == place
+
+
 def _new(form: Form, counted: Counted) -> Iterator[Difference]:
     unknown: list[str] = []
     for place, fields in counted.fields.items():
-        if "+" in place:
-            continue  # its fields are those of the place before the sign
+        if "+" in place or _is_pooled(place):
+            continue  # its fields are those of the place before the sign, or of the tool
         known = form.places.get(pooled(place))
         if known is None and (text := text_around(place)) is not None and pooled(text) not in form.places:
             continue  # a file or an answer that is JSON, as far as anybody knows
@@ -490,18 +514,24 @@ def _bare(place: str) -> str:
     return place.rpartition("<")[0] if place.endswith(">") else place
 
 
-def _missing(form: Form, counted: Counted, versions: list[str], new: set[str]) -> Iterator[Difference | int]:
+def _missing(
+    form: Form, counted: Counted, versions: list[str], new: set[str], *, fell: bool = False
+) -> Iterator[Difference | int]:
     """What is missing, and for each place how many fields are expected there."""
     nearest = _nearest(form, versions)
     at_all: dict[str, set[str]] = {}
     """Place → the fields that are told to be missing there."""
-    for place, objects in sorted(counted.objects.items()):
+    of_tools: dict[str, set[str]] = defaultdict(set)
+    """Place of what any tool returned → the fields that are told to be missing from what some tool returned."""
+    for place, objects in sorted(counted.objects.items(), key=lambda one: (_is_pooled(one[0]), one[0])):
         known = form.places.get(place)
         if known is None:
             continue
         fields, source = counted.fields[place], counted.first[place]
         told: set[str] = set()
         expected = _expected(known, fields, objects, nearest, is_captured=is_captured(form, versions))
+        before = of_tools[place] if _is_pooled(place) else set()
+        expected -= before
         yield len(expected)
         kinds = form.places[pooled(place)].fields if pooled(place) in form.places else known.fields
         for name in sorted(expected):
@@ -509,15 +539,20 @@ def _missing(form: Form, counted: Counted, versions: list[str], new: set[str]) -
             if name in kinds and "n" not in kinds[name].kinds:
                 count -= counted.nulls[place, name]  # it was never null: what is, has gone
             if "+" in place and name in at_all.get(place.partition("+")[0], ()):
+                told.add(name)
                 continue  # told of all such records
             if count < objects if known.many else 2 * count <= objects:
                 told.add(name)
                 yield Difference("missing_field", place, name, _ALWAYS, None, objects - count, source)
         at_all[place] = told
+        of_tools[pooled(place)] |= told
+        told |= before
         for name, field in known.fields.items():
-            if name in fields or name in told or field.without is None or name.endswith("[]"):
+            if name in told or field.without is None or name.endswith("[]"):
                 continue
-            if objects > 2 * field.without + 8 or (place in new and objects > field.without):
+            if name in fields and (not fell or counted.nulls[place, name] < fields[name][1] or "n" in field.kinds):
+                continue
+            if objects > 2 * field.without + 8 or ((fell or place in new) and objects > field.without):
                 told.add(name)
                 yield Difference("missing_field", place, name, _SOMETIMES, None, objects, source)
         for one, other in known.either:

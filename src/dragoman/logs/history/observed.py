@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from dragoman.dialects import Dialect
 from dragoman.errors import LogError
-from dragoman.logs.base.format import Places
+from dragoman.logs.base.format import Places, decoded
 from dragoman.logs.base.raw_bytes import Originals
 from dragoman.model import JsonOutcome, TextOutcome, UnknownOutcome, events as ev, operations as op
 from dragoman.registry import DIALECTS, FORMATS
@@ -78,6 +79,9 @@ class Observed:
         name = qualified(called.call.native)
         counts = self.readings.tools.setdefault(name, [0, 0])
         counts[0] += 1
+        silent = self.readings.silent.setdefault(name, [0, 0])
+        silent[0] += 1
+        silent[1] += event.result.native is not None and not _says_anything(event.result.native.content)
         if any(isinstance(one, TextOutcome | JsonOutcome | UnknownOutcome) for one in event.result.outcomes):
             counts[1] += 1
             self.as_text.setdefault(name, event)
@@ -104,6 +108,18 @@ class Observed:
         return found
 
 
+def _says_anything(content: Any) -> bool:
+    """Whether there is a value in what a tool returned, in JSON or not."""
+    if isinstance(content, str) and content[:1] in ("{", "["):
+        given = decoded(content.encode("utf-8", "replace"))
+        return _says_anything(given) if isinstance(given, dict | list) else True
+    if isinstance(content, dict):
+        return any(map(_says_anything, content.values()))
+    if isinstance(content, list | tuple):
+        return any(map(_says_anything, content))
+    return content is not None and content != ""
+
+
 def counted_in(
     files: Iterable[Path],
     dialect: Dialect | None,
@@ -118,7 +134,7 @@ def counted_in(
     def is_own(tool: str) -> bool:
         return dialect is not None and any(tool_named(dialect, tool))
 
-    walk, counted = Walk(is_own), Counted()
+    walk, counted = Walk(is_own), Counted(is_document=main is not None and is_document(main))
     for path in sorted(files):
         named = path.stem.rpartition(".")[2]
         is_beside = main is not None and named not in main.stem and _WORD.fullmatch(named) is not None
@@ -126,6 +142,11 @@ def counted_in(
             for place, fields in walk.objects(value, root, f"{named}:" if is_beside else "record"):
                 counted.add(place, fields, source)
     return counted
+
+
+def is_document(path: Path) -> bool:
+    """Whether a log is one JSON value, by its name."""
+    return ".json" in path.suffixes
 
 
 def look_alikes(passed: Iterable[Path], *, alone: bool) -> list[Found]:

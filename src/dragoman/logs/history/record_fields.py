@@ -2,10 +2,11 @@
 
 Rules: a log is walked as JSON, without the reader of its format, so that a field nobody reads is seen too. The place of
 an object is the path to it, with what it calls itself (`assistant.message.content[tool_use]`); what a tool returned has
-the tool in it (`user.toolUseResult@Bash`), and a record whose message begins with a block is a place of its own as well
-(`user+tool_result`). A text that is JSON has a place with its tool in braces (`content{Edit}`): whether it is the
-client's is learnt. What models, users and other programs put in (arguments, files, results of MCP servers) is not
-looked into: names in it are not the client's.
+the tool in it (`user.toolUseResult@Bash`). A record whose message begins with a block is a place of its own as well
+(`user+tool_result`; with its flags, as Claude Code logs less of what was `isSidechain`), and so is what a tool returned
+with one status (`part.state@bash+completed`). A text that is JSON has a place with its tool in braces
+(`content{Edit}`): whether it is the client's is learnt. What models, users and other programs put in (arguments, files,
+results of MCP servers) is not looked into: names in it are not the client's.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ class Walk:
             place = root + (f"<{kind}>" if "." in kind else kind) or unnamed
             yield from self._object(record, place, self._tool_of(record, 3), _DEEPEST)
             if (block := _first_block(record)) is not None:
-                yield f"{place}+{block}", {name: "" for name in record if is_name(name)}
+                flags = "".join(f"/{name}" for name in sorted(record) if name[:2] == "is" and record[name] is True)
+                yield f"{place}+{block}{flags}", {name: "" for name in record if is_name(name)}
         elif isinstance(record, list):
             for one in record:
                 yield from self.objects(one, root, unnamed)
@@ -122,6 +124,9 @@ class Walk:
             elif kind == "s" and (tool is not None or one[:1] == "{"):
                 texts.append((name, one))
         yield place, fields
+        status = value.get("status")
+        if "@" in place and isinstance(status, str) and _WORD.fullmatch(status):
+            yield f"{place}+{status}", {name: "" for name, kinds in fields.items() if kinds not in ("n", "")}
         if not deepest:
             return
         for name, text in texts:
