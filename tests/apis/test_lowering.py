@@ -483,6 +483,26 @@ def test_dependencies_of_older_drafts_are_said_in_newer_words() -> None:
     assert lossy(older, GEMINI_JSON) == ["keyword", "keyword"]
 
 
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+
+
+def test_a_schema_in_newer_words_names_their_draft() -> None:
+    for words in ({"dependencies": {"a": ["b"]}}, {"properties": {"a": {"type": "array", "items": [{}]}}}):
+        lowered = lower({"$schema": DRAFT_7, **parameters(), **words}, ANTHROPIC)
+        assert lowered.schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+        assert lowered.lossless
+    assert lower({"$schema": DRAFT_7, **parameters()}, ANTHROPIC).schema["$schema"] == DRAFT_7
+
+
+def test_what_counts_for_nothing_beside_a_reference_in_draft_7_is_left_out() -> None:
+    beside = {"$ref": "#/definitions/d", "description": "Names.", "maxItems": 2}
+    schema = parameters({"a": beside}, "a", definitions={"d": {"type": "array", "items": {"type": "string"}}})
+    older, newer = (lower(one, ANTHROPIC) for one in ({"$schema": DRAFT_7, **schema}, schema))
+    assert older.schema["properties"]["a"] == {"$ref": "#/definitions/d", "description": "Names."}
+    assert older.lossless
+    assert "maxItems" in newer.schema["properties"]["a"]
+
+
 def test_a_pattern_of_another_dialect_is_said_in_words() -> None:
     for rules in (OPENAI, ANTHROPIC):
         assert offered({"type": "string", "pattern": "("}, rules) == {

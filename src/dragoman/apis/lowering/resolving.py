@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from dragoman.apis.base.lowered import Rewrite, Undo
+from dragoman.schema.references import draft_of
 
 from .json_schema import spelled
 from .merging import IMPOSSIBLE, is_impossible, merged, said_of_the_rest
@@ -39,6 +40,9 @@ class Resolving:
         self._offered: dict[str, str] = {}
         self._waiting: list[str] = []
         self._known: dict[str, bool] = {}
+        self._draft = draft_of(schema)
+        self._respelled = False
+        """Whether something is said in newer words."""
 
     # ── reports ────────────────────────────────────────────────────────────
 
@@ -63,7 +67,12 @@ class Resolving:
         def report(rule: str, message: str, *, lossy: bool = False) -> None:
             if path is not None:
                 self._note(path, rule, message, lossy=lossy)
+                self._respelled |= rule == "spelling"
 
+        if self._draft == 7 and "$ref" in schema and (beside := _BESIDE_NOTHING & schema.keys()):
+            said = text({key: schema[key] for key in schema if key in beside})
+            report("reference", f"what counts for nothing beside a reference in draft 7 is left out: {said[:120]}")
+            schema = without(schema, *beside)
         return spelled(schema, report, keep_nullable=not self._restricted, upper_case=self.rules.upper_case_types)
 
     # ── references, and what holds at once ─────────────────────────────────
@@ -227,6 +236,9 @@ class Resolving:
         if keywords:
             words = "; ".join(filter(None, (in_words(keyword, schema.get(keyword)) for keyword in keywords)))
             self._note(path, "all_of", f"what cannot be merged is left out: {words}", lossy=True)
+
+
+_BESIDE_NOTHING = ASSERTIONS - {"$ref"} | {"dependencies", "additionalItems"}
 
 
 def without(node: Schema, *keywords: str) -> Schema:

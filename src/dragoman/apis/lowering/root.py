@@ -23,6 +23,7 @@ Schema = dict[str, Any]
 WRAPPER = "arguments"
 """The property that holds the arguments where the API refuses alternatives at the root."""
 
+_NEWEST = 2020
 _REFUSED_AT_ROOT = ("enum", "const", "not", "if", "then", "else")
 
 
@@ -66,6 +67,9 @@ class _Whole(Walk):
         if WRAPPER in node.get("properties", {}) and self._wrapped:
             undo = Undo(unwrapped=WRAPPER, properties=undo.properties if undo is not None else {})
         lowered = self._with_definitions(lowered)
+        if self._respelled and "$schema" in lowered and self._draft and self._draft < _NEWEST:
+            self._note("#", "spelling", "`$schema` names 2020-12, whose words these are")
+            lowered["$schema"] = "https://json-schema.org/draft/2020-12/schema"
         return lowered, self._whole(undo)
 
     _wrapped = False
