@@ -100,7 +100,11 @@ def _compiled(learnt: _Learnt, read: set[str]) -> Form:
     for place in list(learnt.kinds):
         if text_around(place) not in of_client or place.endswith(NO_JSON):
             del learnt.kinds[place]
-    places = {place: _place(place, names, learnt.logs, numbers) for place, names in sorted(learnt.kinds.items())}
+    tools = _tools_that_return(learnt.kinds)
+    places = {
+        place: _place(place, names, learnt.logs, numbers, tools.get(place))
+        for place, names in sorted(learnt.kinds.items())
+    }
     for name in [name for name in places if pooled(name) != name]:
         # Of one tool's results only what is always there is worth keeping: names and kinds are known of all tools.
         # What surrounds a server's is not always the same: no session shows what Codex logs of a server that is gone.
@@ -109,6 +113,15 @@ def _compiled(learnt: _Learnt, read: set[str]) -> Form:
         if not place.fields or SERVER in name:
             del places[name]
     return Form(versions, others, places, _reading(learnt.readings))
+
+
+def _tools_that_return(kinds: Mapping[str, Mapping[str, set[str]]]) -> dict[str, Counter[str]]:
+    """Place of what any tool returned → each field, and in the results of how many tools it was seen; of `` all."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for place, names in kinds.items():
+        if SERVER not in place and (of_any := pooled(place)) != place:
+            found[of_any].update(("", *names))
+    return found
 
 
 def _texts_of_clients(logs: Iterable[tuple[str, Counted, Evidence]]) -> set[str]:
@@ -142,7 +155,11 @@ def _texts_of_clients(logs: Iterable[tuple[str, Counted, Evidence]]) -> set[str]
 
 
 def _place(
-    place: str, names: Mapping[str, set[str]], logs: list[tuple[str, Counted, Evidence]], versions: Mapping[str, int]
+    place: str,
+    names: Mapping[str, set[str]],
+    logs: list[tuple[str, Counted, Evidence]],
+    versions: Mapping[str, int],
+    tools: Counter[str] | None,
 ) -> Place:
     objects = 0
     having: Counter[str] = Counter()
@@ -173,17 +190,22 @@ def _place(
         if having[name] and not name.endswith("[]") and name != "*"
         if name not in mixed or any(name in its for its in sure.values())
     }
-    if objects < FEW:
+    if objects < FEW or (tools is not None and tools[""] < FEW):
         steady = set()
     for version, counted, evidence in logs:
         if counted.objects[place]:
             unsure = mixed - sure.get(versions[version], set())
             absent = frozenset(steady - (counted.fields[place].keys() - unsure))
             sets[absent, evidence == "made"].add(versions[version])
+
+    def is_of_most(name: str) -> bool:
+        """Whether a field is no matter of a few tools (an exit code), which a session does without."""
+        return tools is None or (tools[name] >= FEW and 2 * tools[name] > tools[""])
+
     known = {
         name: Field(
             "".join(sorted(kinds)),
-            without[name] if objects >= 2 * FEW and having[name] >= _OFTEN * objects else None,
+            without[name] if objects >= 2 * FEW and having[name] >= _OFTEN * objects and is_of_most(name) else None,
             name in steady,
         )
         for name, kinds in sorted(names.items())
@@ -192,7 +214,7 @@ def _place(
         sorted((sorted(numbers), sorted(absent), made) for (absent, made), numbers in sets.items()) if steady else []
     )
     filled = not steady and objects >= FEW and frozenset() not in shapes
-    either = _either(shapes, names.keys() - steady)
+    either = _either(shapes, {name for name in names.keys() - steady if tools is None or tools[name] >= FEW})
     return Place(known, lacking, objects >= _MANY, either, filled, sorted(steady & mixed))
 
 

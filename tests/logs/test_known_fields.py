@@ -143,6 +143,15 @@ def test_a_field_that_results_of_all_tools_have_is_missed_though_no_tool_was_see
     assert ("missing_field", "part.state@+failed", "error") in told(form, *[ran("cat", status="failed")] * 2)
 
 
+def test_a_field_of_few_tools_is_not_missed_from_the_results_of_others() -> None:
+    both = [ran("run", status="done", exit=0), ran("try", status="done", exit=0)] * 2
+    others = [ran(tool, status="done") for tool in ("cat", "ls", "cp")]
+    form = learnt(("1.0", "captured", [*both, *others]), ("1.0", "captured", [*both, *others]))
+    assert told(form, *others * 5) == []
+    counts = counted(*others * 5)
+    assert differences(form, counts, ["1.0"], fell=True) == ([], 0)
+
+
 def test_a_field_is_missed_sooner_where_less_could_be_read() -> None:
     reply = {"type": "reply", "text": ""}
     form = learnt(("1.0", "captured", [{**reply, "calls": []}, reply, reply] * 3), ("1.0", "captured", [reply] * 2))
