@@ -84,7 +84,9 @@ class Growing:
     def _look_at_all(self) -> set[str]:
         now = time.time()
         if self._own is None:
-            is_changed, noted = self._library.look(FOLLOWED, self._since)
+            # At first they are only found: what is written before they are followed has no name when it is told.
+            is_read = self._watch is not None
+            is_changed, noted = self._library.look(FOLLOWED, self._since, is_read=is_read)
         else:
             found = self._own.noting(FOLLOWED, self._since)
             counts = self._own.refresh(found=found)

@@ -134,13 +134,19 @@ class Library:
             self._changes += 1
         return is_changed
 
-    def look(self, most: int, since: float) -> tuple[bool, list[Found]]:
-        """Looks at all logs: whether any has changed, and those that were written to since, the newest `most`."""
+    def look(self, most: int, since: float, *, is_read: bool = True) -> tuple[bool, list[Found]]:
+        """Looks at all logs: whether any has changed, and those that were written to since, the newest `most`.
+
+        Without `is_read` they are only found, which is over sooner: what changed is not read yet.
+        """
         if not self.query.has_files:
             return False, []
         with self.lock:
             found = self.query.noting(most, since)
-            is_changed = self._refresh(found)
+            is_changed = is_read and self._refresh(found)
+            if not is_read:
+                for _ in found:
+                    pass
         if is_changed:
             self._words_changed()
         return is_changed, found.noted
