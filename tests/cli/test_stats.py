@@ -48,7 +48,8 @@ def test_what_is_not_known_is_a_question_mark_and_said(reader: User) -> None:
     done = reader.types("stats", "--by", "model", "--tokens")
     table = {line.split()[0]: line.split() for line in done.out.splitlines()}
     assert table["claude-x"] == ["claude-x", "1", "2", "20", "6", "?", "14", "?", "40", "?"]
-    assert "is not known; [[prices]] in the settings adds prices" in done.err
+    assert "is not known: no price is known for the model, or for a kind of its tokens (4)." in done.err
+    assert "[[prices]] in the settings adds prices" in done.err
 
 
 def test_a_price_of_the_users_own_is_used(reader: User) -> None:

@@ -141,8 +141,8 @@ def test_what_the_totals_count_beyond_the_messages_is_told_at_the_end(tmp_path: 
             modelMetrics={"m-1": {"usage": {"inputTokens": 30, "outputTokens": 7, "cacheReadTokens": 20}}},
         ),
     )
-    used = [event.usage for event in told if isinstance(event, TokensUsed)]
-    assert used == [Usage(output_tokens=7), Usage(10, 20)]
+    used = [(event.usage, event.earlier_output) for event in told if isinstance(event, TokensUsed)]
+    assert used == [(Usage(output_tokens=7), None), (Usage(10, 20, output_tokens=0), 7)]
 
 
 def test_who_said_it(tmp_path: Path) -> None:
@@ -422,6 +422,9 @@ def test_a_session_gone_on_with_counts_each_run_once(tmp_path: Path, *, is_of_se
     )
     used = [event.usage for event in told if isinstance(event, TokensUsed)]
     assert (sum(one.input_tokens or 0 for one in used), sum(one.output_tokens or 0 for one in used)) == (3000, 42)
+    # What each run's total costs has the output of that run's replies.
+    sums = [event.earlier_output for event in told if isinstance(event, TokensUsed) and event.usage.input_tokens]
+    assert sums == [10, 30]
 
 
 def test_arguments_that_are_written_as_text_are_what_the_text_says(tmp_path: Path) -> None:
@@ -498,8 +501,12 @@ def test_messages_that_do_not_say_their_model_are_counted_once(tmp_path: Path) -
         answer(4),
         copilot("session.shutdown", 5, shutdownType="routine", modelMetrics={"m-1": {"usage": usage}}),
     )
-    used = [(event.model, event.usage.output_tokens) for event in told if isinstance(event, TokensUsed)]
-    assert used == [(None, 10), ("m-1", 10), ("m-1", 5)]
+    used = [
+        (event.model, event.usage.output_tokens, event.earlier_output)
+        for event in told
+        if isinstance(event, TokensUsed)
+    ]
+    assert used == [(None, 10, None), ("m-1", 10, None), ("m-1", 5, 20)]
     assert sum(event.usage.total or 0 for event in told if isinstance(event, TokensUsed)) == 1025
 
 

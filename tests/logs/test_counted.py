@@ -15,10 +15,12 @@ import pytest
 from dragoman import config
 from dragoman.config import Price
 from dragoman.logs import Filter, Index, Places, Query, Recorder, statistics
+from dragoman.logs.history.costs import NO_INPUT, NO_MODEL, NO_PRICE, SEVERAL
 from dragoman.logs.history.counted import HOOK, Counting
 from dragoman.logs.history.settled import settled_for_reading
 from dragoman.logs.history.stats import By, Stats
 from dragoman.model import Call, NativeCall, ToolCalled
+from tests.logs.samples import copilot
 from tests.logs.test_session_list import STAMP, changes
 
 MODELS = ["claude-sonnet-4-5", "claude-opus-4-1", "gpt-5", "unheard-of"]
@@ -121,6 +123,41 @@ def test_counts_of_the_index_are_those_of_all_rows(seed: int, tmp_path: Path) ->
             for by, asked, tokens_only in QUESTIONS:
                 counted = [rounded(statistics(one, asked, by, tokens_only=tokens_only)) for one in (quick, slow)]
                 assert counted[0] == counted[1], (done, by, asked)
+
+
+def test_why_prices_are_not_known_is_counted_in_both_ways(tmp_path: Path) -> None:
+    """Of Copilot up to 1.0.92, whose replies log their output alone and whose runs end with the sums of all."""
+
+    def session(name: str, model: str | None, given: int | None) -> None:
+        folder = tmp_path / "home" / ".copilot" / "session-state" / name
+        folder.mkdir(parents=True)
+        said: dict[str, Any] = {"content": "Yes.", "outputTokens": 500} | ({"model": model} if model else {})
+        records = [
+            copilot("session.start", 1, sessionId=name, version=1, producer="copilot-agent", copilotVersion="1.0.80"),
+            *(copilot("assistant.message", number, **said) for number in (2, 3)),
+        ]
+        if given is not None:
+            usage = {"inputTokens": given, "outputTokens": 1000, "cacheReadTokens": 0, "cacheWriteTokens": 0}
+            metrics = {model: {"usage": usage}}
+            records.append(copilot("session.shutdown", 4, shutdownType="routine", modelMetrics=metrics))
+        (folder / "events.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    session("ended", "claude-sonnet-4.5", 200_000)
+    session("long", "claude-sonnet-4.5", 200_001)
+    session("unknown", "somebody-s-model", 10)
+    session("killed", "claude-sonnet-4.5", None)
+    session("unnamed", None, None)
+    with Index(tmp_path / "index.sqlite") as index:
+        quick, slow = (kind(index, places=Places(tmp_path / "home")) for kind in (Query, Slowly))
+        assert quick.settled() is index
+        for by in ("session", "model", "day", "client"):
+            counted = [rounded(statistics(one, Filter(), (by,))) for one in (quick, slow)]
+            assert counted[0] == counted[1]
+            tokens = statistics(quick, Filter(), (by,), tokens_only=True).total.tokens
+            assert tokens is not None
+            assert tokens.unpriced_by == {NO_INPUT: 8, NO_MODEL: 2, NO_PRICE: 1, SEVERAL: 1}
+            assert tokens.unpriced == 12
+            assert tokens.cost == pytest.approx(200_000 * 3 / 1e6 + 1000 * 15 / 1e6)
 
 
 def test_a_fork_that_began_as_another_session_counts_what_is_its_own(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -18,7 +19,7 @@ from dragoman.errors import LogError
 from dragoman.logs import FORMATS, Filter, Index, Query, read, statistics
 from dragoman.logs.formats.claude_code import FORMAT as CLAUDE_CODE
 from dragoman.logs.history import failure_of
-from dragoman.logs.history.costs import Costs
+from dragoman.logs.history.costs import SEVERAL, Costs
 from dragoman.logs.history.rows import UsageRow
 from dragoman.logs.history.stats import BY
 from dragoman.logs.history.usage import usage_rows
@@ -299,6 +300,39 @@ def test_what_an_exchange_costs_is_what_prices_say(
     row.input_tokens, row.cached_read_tokens, row.cached_write_tokens, row.output_tokens = fresh, read, write, output
     expected = cost(model, row, time.date())
     assert Costs().of(row) == (None if expected is None else float(expected))
+
+
+@given(
+    strategies.sampled_from(sorted({price.model for price in PRICES})),
+    strategies.lists(
+        strategies.tuples(*[strategies.sampled_from([0, 1, 70_000, 150_000, 300_000])] * 4), min_size=1, max_size=4
+    ),
+    strategies.booleans(),
+)
+def test_a_sum_costs_what_its_exchanges_do_or_is_not_known(
+    model: str, exchanges: list[tuple[int, int, int, int]], is_output_told: bool
+) -> None:
+    time = datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC)
+
+    def row(tokens: Sequence[int]) -> UsageRow:
+        made = UsageRow(session="s", stream="main", number=0, event="e", time=time, model=model)
+        made.input_tokens, made.cached_read_tokens, made.cached_write_tokens, made.output_tokens = tokens
+        made.tokens = sum(tokens)
+        return made
+
+    costs = Costs()
+    summed = row([sum(kind) for kind in zip(*exchanges, strict=True)])
+    summed.earlier_output = 0
+    if is_output_told:
+        summed.earlier_output, summed.output_tokens = summed.output_tokens, 0
+    found, each = costs.of(summed), [costs.of(row(one)) for one in exchanges]
+    is_flat = all(price.over == 0 for price in PRICES if price.model == model)
+    if found is not None:
+        assert found == pytest.approx(sum(one or 0 for one in each))
+    elif costs.why_unknown(summed) == SEVERAL:
+        assert not is_flat
+    else:
+        assert None in each
 
 
 def test_copies_of_a_log_are_counted_once(tmp_path: Path) -> None:

@@ -159,11 +159,16 @@ class ToolReturned(Event, frozen=True, kw_only=True):
 
 
 class TokensUsed(Event, frozen=True, kw_only=True):
-    """Tokens were used, counted once."""
+    """Tokens were used, counted once.
+
+    `earlier_output` is set where they are of several exchanges, of which a client logs only the sum: as many of their
+    output tokens were told before, one reply at a time, and are not in `usage`. What the sum costs includes them.
+    """
 
     usage: Usage
     model: str | None = None
     cost: float | None = None
+    earlier_output: int | None = None
 
 
 class ContextCompacted(Event, frozen=True, kw_only=True):

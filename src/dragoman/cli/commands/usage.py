@@ -136,8 +136,8 @@ def _table(
     assert tokens is not None  # nothing else was asked for
     if tokens.unpriced:
         console.note(
-            f"The price of {tokens.unpriced:,} exchanges is not known (costs with +, or ?);"
-            " [[prices]] in the settings adds prices."
+            f"The price of {tokens.unpriced:,} exchanges is not known (costs with +, or ?):"
+            f" {tokens.reasons}. [[prices]] in the settings adds prices of models."
         )
     if tokens.doubtful:
         console.note(f"The output of {tokens.doubtful:,} exchanges was logged too early: figures with ? are too low.")

@@ -172,7 +172,8 @@ class _Conversation:
 
     def _used(self, row: UsageRow) -> ev.AnyEvent:
         counted = Usage(**{name: getattr(row, name) for name in KINDS})
-        used: ev.AnyEvent = self._event(ev.TokensUsed, row.time, usage=counted, model=row.model, cost=row.logged_cost)
+        said = {"usage": counted, "model": row.model, "cost": row.logged_cost, "earlier_output": row.earlier_output}
+        used: ev.AnyEvent = self._event(ev.TokensUsed, row.time, **said)
         return used
 
 

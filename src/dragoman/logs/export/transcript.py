@@ -136,6 +136,10 @@ class Spending:
         """US dollars; `None` where the price is not known."""
         return self._costs.of(usage_row(event, ""))
 
+    def why_unknown(self, event: ev.TokensUsed) -> str:
+        """Why the price is not known."""
+        return self._costs.why_unknown(usage_row(event, ""))
+
     def total(self, events: Iterable[ev.AnyEvent]) -> tuple[float | None, int]:
         """The dollars of the exchanges whose price is known, and how many there are whose price is not."""
         found = [self.of(event) for event in events if isinstance(event, ev.TokensUsed)]
@@ -286,7 +290,7 @@ class Teller:
         facts = [
             "" if total is None else f"{total:,} tokens{_doubt(event.usage)}",
             f"{cached:,} of them from a cache" if cached else "",
-            dollars(cost) if cost is not None else "price not known",
+            dollars(cost) if cost is not None else f"price not known: {self._spending.why_unknown(event)}",
             event.model or "",
         ]
         return Said("usage", " · ".join(fact for fact in facts if fact), [])

@@ -361,8 +361,8 @@ class _Reader(LinesReader):
             as_object(data.get("accountingSnapshot")).get("modelMetrics")
         )
         totals = {model: as_object(as_object(counted).get("usage")) for model, counted in metrics.items()}
-        for model, left in self._tally.left(totals):
-            yield self.normaliser.event(ev.TokensUsed, place, usage=left, model=model)
+        for model, left, earlier in self._tally.left(totals):
+            yield self.normaliser.event(ev.TokensUsed, place, usage=left, model=model, earlier_output=earlier)
         reason = {"routine": "completed", "error": "failed"}.get(str(data.get("shutdownType")), "unknown")
         yield self.normaliser.event(ev.SessionEnded, place, reason=reason)
 
@@ -459,7 +459,7 @@ class _Reader(LinesReader):
         if place.stream in self._used:
             yield from self._counted(place.stream)
         elif count is not None and not self._tally.has_records:
-            usage = self._tally.add(model, {"outputTokens": count})
+            usage = self._tally.add(model, {"outputTokens": count}, is_all=False)
             yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=model)
 
     def _reasoned(self, data: dict[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
@@ -617,11 +617,16 @@ class _Tally:
         self._counts: dict[str | None, dict[str, int]] = {}
         self._of_run: dict[str | None, dict[str, int]] = {}
         """The same of the run alone that goes on."""
+        self._outputs: dict[str | None, int] = {}
+        """The output of those replies of it of which nothing else is logged: up to 1.0.92 only totals say what they
+        were given."""
         self._totals: dict[str | None, dict[str, int]] = {}
         """The totals when a run ended last."""
 
-    def add(self, model: str | None, used: dict[str, Any]) -> Usage:
+    def add(self, model: str | None, used: dict[str, Any], *, is_all: bool = True) -> Usage:
         """Counts these tokens."""
+        if not is_all:
+            self._outputs[model] = self._outputs.get(model, 0) + (as_integer(used.get("outputTokens")) or 0)
         said = [(key, count) for key in _COUNTERS if (count := as_integer(used.get(key)))]
         for counted in (self._counts, self._of_run):
             counts = counted.setdefault(model, dict.fromkeys(_COUNTERS, 0))
@@ -629,25 +634,31 @@ class _Tally:
                 counts[key] += count
         return _usage(used)
 
-    def left(self, totals: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Usage]]:
-        """What the totals of a run that ended have beyond what was counted, by model; it is then counted too."""
+    def left(self, totals: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Usage, int]]:
+        """What the totals of a run that ended have beyond what was counted, by model; it is then counted too.
+
+        With it goes the output of replies that was counted alone: what they were given is in here.
+        """
         now: dict[str | None, dict[str, int]] = {
             model: {key: count for key in _COUNTERS if (count := as_integer(told.get(key))) is not None}
             for model, told in totals.items()
         }
         counted = self._of_run if self._are_of_run(now) else self._counts
         unnamed = dict(counted.get(None, {}))  # messages up to 1.0.42 do not say whose they are
+        alone = self._outputs.get(None, 0)
         for model in totals:
             counts = counted.get(model, {})
+            earlier = self._outputs.get(model, 0)
             left = {key: count - counts.get(key, 0) for key, count in now[model].items()}
             for key, count in left.items():
                 taken = max(0, min(count, unnamed.get(key, 0)))
                 left[key] -= taken
                 unnamed[key] = unnamed.get(key, 0) - taken
-            left = {key: count for key, count in left.items() if count > 0}
-            if left:
-                yield model, self.add(model, left)
-        self._totals, self._of_run = now, {}
+                if key == "outputTokens":  # some may be of a run before, whose totals had them
+                    earlier, alone = earlier + min(taken, alone), alone - min(taken, alone)
+            if any(count > 0 for count in left.values()):
+                yield model, self.add(model, {key: max(0, count) for key, count in left.items()}), earlier
+        self._totals, self._of_run, self._outputs = now, {}, {}
 
     def _are_of_run(self, now: dict[str | None, dict[str, int]]) -> bool:
         """Whether these totals cannot be the session's: they would have to hold what was told before and since."""

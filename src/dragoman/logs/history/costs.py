@@ -7,6 +7,8 @@ import datetime
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from dragoman.config import Price
 from dragoman.prices import PRICES, cost_at, price_of
 from dragoman.registry import FORMATS
@@ -15,6 +17,15 @@ from .rows import UsageRow
 
 THRESHOLDS: Final = sorted({price.over for price in PRICES})
 """The lengths of prompts beyond which a listed price may be another."""
+
+
+NO_MODEL: Final = "the model is not logged"
+NO_TIME: Final = "the time is not logged"
+NO_TOKENS: Final = "the tokens are not logged"
+NO_INPUT: Final = "the input is not logged for each reply"
+NO_OUTPUT: Final = "the output is not logged"
+SEVERAL: Final = "logged as the sum of several, and long prompts have another price"
+NO_PRICE: Final = "no price is known for the model, or for a kind of its tokens"
 
 
 class Costs:
@@ -35,6 +46,8 @@ class Costs:
             return 0.0
         if row.model is None or row.time is None or row.input_tokens is None:
             return None
+        if row.earlier_output is not None:
+            return self._of_several(row)
         read, write = row.cached_read_tokens or 0, row.cached_write_tokens or 0
         price = self._price(row.model, row.time.date(), row.input_tokens + read + write)
         if price is None:
@@ -45,6 +58,36 @@ class Costs:
             return None if cost is None else float(cost)
         # The same sum in whole numbers, which is several times as quick and as exact.
         return (row.input_tokens * whole[0] + read * whole[1] + write * whole[2] + row.output_tokens * whole[3]) / _UNIT
+
+    def why_unknown(self, row: UsageRow) -> str:
+        """Why `of` gives nothing."""
+        if row.model is None:
+            return NO_MODEL
+        if row.time is None:
+            return NO_TIME
+        if row.input_tokens is None:
+            return NO_TOKENS if row.tokens is None else NO_INPUT
+        if row.output_tokens is None:
+            return NO_OUTPUT
+        if row.earlier_output is not None and len(set(self._of_prompts(row))) > 1:
+            return SEVERAL
+        return NO_PRICE
+
+    def _of_several(self, row: UsageRow) -> float | None:
+        """What a sum of several exchanges costs, if it costs as much however long their prompts were."""
+        least, most = self._of_prompts(row)
+        if most is None or most != least or row.output_tokens is None or row.earlier_output is None:
+            return None
+        cost = cost_at(most, msgspec.structs.replace(row, output_tokens=row.output_tokens + row.earlier_output))
+        return None if cost is None else float(cost)
+
+    def _of_prompts(self, row: UsageRow) -> tuple[Price | None, Price | None]:
+        """The prices of the shortest and of the longest prompt there may be in a sum."""
+        assert row.model is not None
+        assert row.time is not None
+        most = (row.input_tokens or 0) + (row.cached_read_tokens or 0) + (row.cached_write_tokens or 0)
+        day = row.time.date()
+        return self._price(row.model, day, 0), self._price(row.model, day, most)
 
     def of_sum(self, model: str, day: datetime.date, prompt: int, summed: UsageRow) -> float | None:
         """The same for the tokens of several exchanges of a model and a day, whose prompts have the same price."""

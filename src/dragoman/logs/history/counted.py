@@ -20,13 +20,13 @@ from typing import Any, Final
 from dragoman import config
 from dragoman.logs.blocks import block_starts
 
-from .costs import THRESHOLDS, Costs
+from .costs import NO_INPUT, NO_MODEL, NO_PRICE, NO_TIME, NO_TOKENS, THRESHOLDS, Costs
 from .filter import EVERYTHING, Filter
 from .index import Index
 from .layout import SUMMED, json_text, moment_of
 from .rows import UsageRow
 from .scope_facts import ScopeFacts
-from .sums import ALONE, HOUR, HOUR_OF, PRICE, PRICED, UNTIMED, for_a_question, kinds_of
+from .sums import ALONE, HOUR, HOUR_OF, PRICE, PRICED, UNPRICED, UNTIMED, for_a_question, kinds_of
 from .whole_sessions import Key
 
 _DAY: Final = "(hour - (hour % 24 + 24) % 24) / 24"
@@ -160,8 +160,8 @@ class Counting:
         for *names, count in self._in_groups(self._keys("usage_sums"), "coalesce(sum(exchanges), 0)", "repeated"):
             yield self._named(names), count
 
-    def tokens(self) -> Iterator[tuple[Names, str, dict[str, int | None], float | None, int]]:
-        """Group, model, what is counted of it, what that cost, and how many of its exchanges have no known price."""
+    def tokens(self) -> Iterator[tuple[Names, str, dict[str, int | None], float | None, dict[str, int]]]:
+        """Group, model, what is counted of it, what that cost, and why exchanges have no known price → how many."""
         sums = ", ".join(f"sum({name})" for name in SUMMED)
         counts = "sum(exchanges), sum(logged), sum(unsaid), sum(doubtful)"
         # To sort rows into groups is most of the work, so they have as few keys as can be.
@@ -182,23 +182,26 @@ class Counting:
                 summed = UsageRow(session="", stream="", number=0, event="", **(tokens | {"tool_tokens": None}))  # type: ignore[arg-type]
                 cost = self._costs.of_sum(self._words[model] or "", _date(day), prompt, summed)
             counted = tokens | {"exchanges": count, "unsaid": unsaid, "doubtful": doubtful}
-            yield (
-                self._named(names),
-                self._words[model] or "",
-                counted,
-                cost,
-                count if price != ALONE and cost is None else 0,
-            )
+            why: dict[str, int] = {}
+            if price == PRICED and cost is None:
+                why = {NO_PRICE: count}
+            elif price == UNPRICED:
+                known = None if model is None else self._words[model]
+                other = NO_MODEL if known is None else NO_TIME if day is None else NO_INPUT
+                why = {other: count} if other != NO_INPUT else {NO_TOKENS: unsaid, NO_INPUT: count - unsaid}
+                why = {one: of for one, of in why.items() if of}
+            yield self._named(names), self._words[model] or "", counted, cost, why
 
-    def alone(self) -> Iterator[tuple[Names, float | None]]:
-        """Group → what exchanges cost that have a price of their own."""
-        names = ("model", "client", "time", "logged_cost", *SUMMED)
+    def alone(self) -> Iterator[tuple[Names, float | None, str | None]]:
+        """Group → what exchanges cost that have a price of their own, or why that is not known."""
+        names = ("model", "client", "time", "logged_cost", "earlier_output", *SUMMED)
         for key, row in self._one_by_one(f"{PRICE} = {ALONE}", f"(sort % 3 + 3) % 3 = {ALONE}", names):
             cells: dict[str, Any] = dict(zip(names, row, strict=True))
             cells["model"], cells["client"] = self._words[cells["model"]], self._words[cells["client"]]
             cells["time"] = moment_of(cells["time"])
             made = UsageRow(session="", stream="", number=0, event="", **cells)
-            yield key, self._costs.of(made)
+            cost = self._costs.of(made)
+            yield key, cost, self._costs.why_unknown(made) if cost is None else None
 
     def logged_costs(self) -> Iterator[tuple[Names, float]]:
         """Group → what the log says that an exchange cost."""
@@ -365,8 +368,8 @@ def costs_of(index: Index, families: Mapping[str, Iterable[Key]]) -> dict[str, t
         if count is not None:
             tokens[root] = tokens.get(root, 0) + count
         known.setdefault(root, []).extend(() if cost is None else (cost,))
-        unpriced[root] += without
-    for (scope,), cost in counting.alone():
+        unpriced[root] += sum(without.values())
+    for (scope,), cost, _ in counting.alone():
         root = roots[scope]
         known.setdefault(root, []).extend(() if cost is None else (cost,))
         unpriced[root] += cost is None

@@ -211,6 +211,9 @@ class UsageRow(_Counted, kw_only=True):
     exchange: Annotated[str | None, _said("what names the exchange in every copy of it, where something does")] = None
     repeated: Annotated[bool, _said("whether another session or file held this exchange before")] = False
     logged_cost: Annotated[float | None, _said("US dollars, as the log says")] = None
+    earlier_output: Annotated[
+        int | None, _said("of a sum of several exchanges: their output tokens in rows before, which its cost includes")
+    ] = None
     cost: Annotated[float | None, _said("US dollars by the list prices of that day; none when not known")] = None
     requests: Annotated[str | None, _said("uses of the provider's own tools, as JSON")] = None
     source_offset: Annotated[int | None, _said("where in the file it stands")] = None

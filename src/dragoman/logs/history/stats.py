@@ -18,9 +18,11 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
+from dragoman import config
 from dragoman.errors import LogError, nearest
 from dragoman.logs.blocks import block_starts
 
+from .costs import Costs
 from .counted import COUNTED, HOOK, Counting
 from .filter import EVERYTHING, Filter
 from .query import Query
@@ -96,8 +98,15 @@ class Tokens(msgspec.Struct, kw_only=True):
     """US dollars by the list prices of the day: of those exchanges whose price is known."""
     unpriced: int = 0
     """Exchanges whose price is not known: their cost is not in `cost`."""
+    unpriced_by: dict[str, int] = {}
+    """Why not, in a few words → how many of them."""
     logged_cost: float | None = None
     """US dollars as the logs say, where they do."""
+
+    @property
+    def reasons(self) -> str:
+        """Why prices are not known, in a line: the commonest reason first."""
+        return "; ".join(f"{why} ({count:,})" for why, count in self.unpriced_by.items())
 
 
 class Group(msgspec.Struct, kw_only=True):
@@ -157,7 +166,8 @@ Names = tuple[str | None, ...]
 class _Tally:
     """One group while it is being counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, prices: Costs) -> None:
+        self._prices = prices
         self.sessions: set[str] = set()
         self.models: set[str] = set()
         self.counted_sessions: int | None = None
@@ -166,6 +176,8 @@ class _Tally:
         self.seconds: Counter[float] = Counter()
         """How long → how many calls took that long: as logs say it in milliseconds, many take as long as others."""
         self.tokens = Tokens()
+        self.unpriced: Counter[str] = Counter()
+        """Why a price is not known → of how many exchanges."""
         # Added up at the end, and exactly: a sum of dollars must not depend on the order of its groups.
         self.costs: list[float] = []
         self.logged_costs: list[float] = []
@@ -194,7 +206,7 @@ class _Tally:
         counted.doubtful += row.doubtful
         _count(counted, row)
         if row.cost is None:
-            counted.unpriced += 1
+            self.unpriced[self._prices.why_unknown(row)] += 1
         else:
             self.costs.append(row.cost)
         if row.logged_cost is not None:
@@ -210,14 +222,14 @@ class _Tally:
         if seconds is not None:
             self.seconds[seconds] += count
 
-    def used(self, counted: Mapping[str, int | None], cost: float | None, unpriced: int) -> None:
+    def used(self, counted: Mapping[str, int | None], cost: float | None, unpriced: Mapping[str, int]) -> None:
         """Adds what was counted of some exchanges."""
         for name, count in counted.items():
             if count is not None:
                 setattr(self.tokens, name, (getattr(self.tokens, name) or 0) + count)
         if cost is not None:
             self.costs.append(cost)
-        self.tokens.unpriced += unpriced
+        self.unpriced.update(unpriced)
 
     def merge(self, other: _Tally) -> None:
         """Adds what another group counted."""
@@ -225,6 +237,7 @@ class _Tally:
         self.models |= other.models
         self.failed += other.failed
         self.seconds += other.seconds
+        self.unpriced += other.unpriced
         self.costs += other.costs
         self.logged_costs += other.logged_costs
         for ours, theirs in ((self.calls, other.calls), (self.tokens, other.tokens)):
@@ -240,6 +253,8 @@ class _Tally:
             self.calls.timed = len(seconds)
             self.calls.median, self.calls.p90 = quantile(seconds, 0.5), quantile(seconds, 0.9)
             self.calls.longest = seconds[-1]
+        self.tokens.unpriced = self.unpriced.total()
+        self.tokens.unpriced_by = dict(sorted(self.unpriced.items(), key=lambda one: (-one[1], one[0])))
         self.tokens.cost = fsum(self.costs) if self.costs else None
         self.tokens.logged_cost = fsum(self.logged_costs) if self.logged_costs else None
         return Group(
@@ -251,9 +266,11 @@ class _Tally:
         )
 
 
+_OF_EACH: Final = frozenset({"cost", "logged_cost", "unpriced", "unpriced_by"})
+"""What is counted beside `Tokens`."""
 _ADDED: Final[dict[type, tuple[str, ...]]] = {
     Calls: ("calls", "failures", "waiting"),
-    Tokens: tuple(name for name in Tokens.__struct_fields__ if name not in ("cost", "logged_cost")),
+    Tokens: tuple(name for name in Tokens.__struct_fields__ if name not in _OF_EACH),
 }
 
 
@@ -281,6 +298,7 @@ class _Counting:
     def __init__(self, query: Query, asked: Filter, by: tuple[str, ...], *, tokens_only: bool) -> None:
         self._query, self._asked, self._by, self._tokens_only = query, asked, by, tokens_only
         self._tallies: dict[Names, _Tally] = {}
+        self._prices = Costs(config.current().settings.prices)
         # What is asked of calls and exchanges themselves is not asked of their sessions as well.
         self._sessions_asked = Filter(project=asked.project, session=asked.session, client=asked.client)
         needs_sessions = not _OF_SESSIONS.isdisjoint(by)
@@ -327,8 +345,8 @@ class _Counting:
             for names, model, counted, cost, unpriced in counting.tokens():
                 self._tally(names).used(counted, cost, unpriced)
                 self._tally(names).models |= {model} - {""}
-            for names, alone in counting.alone() if counting.has_alone else ():
-                self._tally(names).used({}, alone, int(alone is None))
+            for names, alone, why in counting.alone() if counting.has_alone else ():
+                self._tally(names).used({}, alone, {why: 1} if why is not None else {})
             for names, logged in counting.logged_costs() if counting.has_logged else ():
                 self._tally(names).logged_costs.append(logged)
         groups, self._sessions = counting.sessions(tables)
@@ -362,7 +380,7 @@ class _Counting:
     def _tally(self, names: Names) -> _Tally:
         found = self._tallies.get(names)
         if found is None:
-            found = self._tallies[names] = _Tally()
+            found = self._tallies[names] = _Tally(self._prices)
         return found
 
     def groups(self) -> list[Group]:
@@ -373,7 +391,7 @@ class _Counting:
         return sorted(groups, key=_time, reverse=True)
 
     def total(self) -> Group:
-        whole = _Tally()
+        whole = _Tally(self._prices)
         for tally in self._tallies.values():
             whole.merge(tally)
         whole.counted_sessions = self._sessions

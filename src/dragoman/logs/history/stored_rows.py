@@ -17,7 +17,7 @@ from .rows import UsageRow
 from .session_list import SessionList
 
 _PLACED: Final = ("file", "session", "stream")
-_PRICED: Final = ("client", "model", "time", "logged_cost", *SUMMED)
+_PRICED: Final = ("client", "model", "time", "logged_cost", "earlier_output", *SUMMED)
 _PARTS: Final = f"""SELECT scopes.session, scopes.stream, files.path, sessions.turns, sessions.calls FROM sessions
  JOIN scopes ON scopes.id = sessions.scope JOIN files ON files.id = scopes.file
  WHERE NOT files.copy AND {current_rows("sessions")}

@@ -26,7 +26,8 @@ PRICED, UNPRICED, ALONE = range(3)
 PRICE: Final = f"""CASE
  WHEN usage.logged_cost = 0 THEN {ALONE}
  WHEN usage.model IS NULL OR usage.time IS NULL OR usage.input_tokens IS NULL THEN {UNPRICED}
- WHEN coalesce(usage.tool_tokens, 0) <> 0 OR usage.output_tokens IS NULL THEN {ALONE}
+ WHEN usage.output_tokens IS NULL OR usage.earlier_output IS NOT NULL THEN {ALONE}
+ WHEN coalesce(usage.tool_tokens, 0) <> 0 THEN {ALONE}
  ELSE {PRICED} END"""
 """How the cost of an exchange is found: with others of its day and model, not at all, or by itself."""
 _USED: Final = " + ".join(

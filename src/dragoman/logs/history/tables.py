@@ -417,6 +417,7 @@ class _Stream(Storable):
             provider_id=event.provider_id,
             exchange=exchange_of(event),
             logged_cost=event.cost,
+            earlier_output=event.earlier_output,
             requests=as_json(event.usage.requests) if event.usage.requests else None,
             source_offset=offset,
             source_length=size,

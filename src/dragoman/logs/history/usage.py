@@ -33,7 +33,7 @@ from .tables import exchange_of
 
 _PIECE: Final = 1 << 18
 _TAKEN: Final = (
-    *("file", "session", "stream", "time", "client", "model", "exchange", "logged_cost"),
+    *("file", "session", "stream", "time", "client", "model", "exchange", "logged_cost", "earlier_output"),
     *("input_tokens", "cached_read_tokens", "cached_write_tokens"),
     *("output_tokens", "reasoning_tokens", "tool_tokens", "tokens", "doubtful"),
 )
@@ -156,6 +156,7 @@ def usage_row(event: TokensUsed, file: str) -> UsageRow:
         model=event.model,
         exchange=exchange_of(event),
         logged_cost=event.cost,
+        earlier_output=event.earlier_output,
         input_tokens=usage.input_tokens,
         cached_read_tokens=usage.cached_read_tokens,
         cached_write_tokens=usage.cached_write_tokens,

@@ -106,7 +106,8 @@ def cost_text(row: SessionRow, spent: Spent | None) -> str:
     if spent is None:
         return ""
     if spent.cost is None:
-        return '<span title="the price of the model is not known">price not known</span>'
+        why = "the log lacks tokens, or the model has no known price; Usage says which"
+        return f'<span title="{why}">price not known</span>'
     more = f' title="{spent.unpriced} exchanges of unknown price are not in it"' if spent.unpriced else ""
     doubt = "?" if row.doubtful else ""
     return f"<span{more}>{dollars(spent.cost)}{'+' if spent.unpriced else ''}{doubt}</span>"

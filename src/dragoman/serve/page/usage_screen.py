@@ -84,7 +84,9 @@ def _cards(total: Group) -> Iterator[str]:
     if tokens is not None:
         read, fresh = tokens.cached_read_tokens, tokens.input_tokens
         whole = (read or 0) + (fresh or 0) + (tokens.cached_write_tokens or 0)
-        unknown = f"{tokens.unpriced:,} exchanges of unknown price are not in it" if tokens.unpriced else "list prices"
+        unknown = "list prices"
+        if tokens.unpriced:
+            unknown = f"{tokens.unpriced:,} exchanges of unknown price are not in it: {tokens.reasons}"
         mark = "?" if tokens.doubtful else ""
         cards.append(("Cost", "not known" if tokens.cost is None else dollars(tokens.cost) + mark, unknown))
         doubtful = f", the output of {tokens.doubtful:,} doubtful" if tokens.doubtful else ""
