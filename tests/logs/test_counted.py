@@ -157,6 +157,10 @@ def test_why_prices_are_not_known_is_counted_in_both_ways(tmp_path: Path) -> Non
             assert tokens is not None
             assert tokens.unpriced_by == {NO_INPUT: 8, NO_MODEL: 2, NO_PRICE: 1, SEVERAL: 1}
             assert tokens.unpriced == 12
+            assert "[[prices]]" in tokens.reasons
+            killed = statistics(quick, Filter(session="killed"), (by,)).total.tokens
+            assert killed is not None
+            assert killed.reasons == f"{NO_INPUT} (2)"  # no price helps there
             assert tokens.cost == pytest.approx(200_000 * 3 / 1e6 + 1000 * 15 / 1e6)
 
 

@@ -156,8 +156,7 @@ def _notes(console: Console, total: history.Group, left_out: int) -> None:
         return
     if tokens.unpriced:
         of = _exchanges(tokens.unpriced)
-        why = tokens.reasons
-        console.note(f"The price of {of} is not known: {why}. [[prices]] in the settings adds prices of models.")
+        console.note(f"The price of {of} is not known: {tokens.reasons}.")
     if tokens.doubtful:
         of = _exchanges(tokens.doubtful)
         console.note(f"The output of {of} is doubtful: it was logged before the reply was complete.")

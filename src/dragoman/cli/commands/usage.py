@@ -135,10 +135,7 @@ def _table(
     tokens = total.tokens
     assert tokens is not None  # nothing else was asked for
     if tokens.unpriced:
-        console.note(
-            f"The price of {tokens.unpriced:,} exchanges is not known (costs with +, or ?):"
-            f" {tokens.reasons}. [[prices]] in the settings adds prices of models."
-        )
+        console.note(f"The price of {tokens.unpriced:,} exchanges is not known (costs with +, or ?): {tokens.reasons}.")
     if tokens.doubtful:
         console.note(f"The output of {tokens.doubtful:,} exchanges was logged too early: figures with ? are too low.")
 

@@ -22,7 +22,7 @@ from dragoman import config
 from dragoman.errors import LogError, nearest
 from dragoman.logs.blocks import block_starts
 
-from .costs import Costs
+from .costs import NO_PRICE, Costs
 from .counted import COUNTED, HOOK, Counting
 from .filter import EVERYTHING, Filter
 from .query import Query
@@ -105,8 +105,9 @@ class Tokens(msgspec.Struct, kw_only=True):
 
     @property
     def reasons(self) -> str:
-        """Why prices are not known, in a line: the commonest reason first."""
-        return "; ".join(f"{why} ({count:,})" for why, count in self.unpriced_by.items())
+        """Why prices are not known, in a line: the commonest reason first, and what helps if something does."""
+        helps = ". [[prices]] in the settings adds prices of models" if NO_PRICE in self.unpriced_by else ""
+        return "; ".join(f"{why} ({count:,})" for why, count in self.unpriced_by.items()) + helps
 
 
 class Group(msgspec.Struct, kw_only=True):
