@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from dragoman.logs import Found, Index, Places, Query, read, statistics
+from dragoman.logs import FORMATS, Found, Index, Places, Query, read, statistics
 from dragoman.logs.history import find_logs, without_prints
 from dragoman.logs.history.stats import Stats
-from dragoman.model import Unreadable
+from dragoman.model import TokensUsed, Unreadable
 from tests.logs.samples import CLAUDE, SAMPLES
 
 PRINTED = b"".join(
@@ -166,6 +166,19 @@ def test_notes_that_name_no_session_belong_to_the_one_around_them(tmp_path: Path
     path = tmp_path / "renamed.jsonl"
     path.write_bytes(b"".join(lines))
     assert {event.session for event in read(path, "claude_code")} == {"s-1"}
+
+
+@pytest.mark.parametrize("bare", range(len(CLAUDE.splitlines())))
+def test_tokens_that_name_no_session_belong_to_the_one_around_them(tmp_path: Path, bare: int) -> None:
+    records = [json.loads(line) for line in CLAUDE.splitlines()]
+    records[bare].pop("sessionId", None)
+    path = tmp_path / "renamed.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    reader = FORMATS["claude_code"].usage_reader(path)
+    quick = [*reader.feed(path.read_bytes()), *reader.rest()]
+    assert [event for event in quick if isinstance(event, TokensUsed)] == [
+        event for event in read(path, "claude_code") if isinstance(event, TokensUsed)
+    ]
 
 
 def test_records_before_the_one_that_names_the_session_belong_to_it(tmp_path: Path) -> None:

@@ -750,7 +750,12 @@ class _UsageReader(_Reader):
             if not isinstance(value, dict):
                 return
             value = unusual_record(value)
-        message = value.message
+        session, message = value.session, value.message
+        if session is None:
+            value.session = self._told
+        elif session != self._told and (session in self._begun or value.type in _TOLD):
+            self._begun.add(session)
+            self._told = session
         if value.type != "assistant" or message is None:
             if value.is_sidechain:
                 self._stream(value)  # which sub-agent an inline record is of is known from the chain of all of them
