@@ -35,6 +35,7 @@ NOT_RUN = {
     "dragoman eval examples/evaluation/": "tries hundreds of tasks; tests/cli/test_eval.py runs a small suite",
     "dragoman browse": "needs a terminal; tests/cli/test_browse.py has one",
     "dragoman run --model local:": "needs the weights; make demo runs them in conformance",
+    "DRAGOMAN_BENCH_SESSIONS=": "builds 5 GB of logs; tests/conformance/test_corpus.py builds a corpus of some",
 }
 """Lines that begin so are not run here, and why."""
 MOST_NOT_RUN = 14
