@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dragoman.dialects import DIALECTS
-from dragoman.errors import ToolError
-from dragoman.model import outcomes as out
+from dragoman.errors import ToolError, Unspeakable
+from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeCall
 from dragoman.tools.workspace.memory import MemoryWorkspace
 
@@ -143,3 +143,9 @@ def test_an_edit_of_a_missing_file_is_refused_in_droids_words() -> None:
         'Error: Error: Cannot edit file that has not been read first. Please use the Read tool on "f" before '
         "attempting to edit it."
     )
+
+
+@pytest.mark.parametrize("operation", [op.DeleteFile("a\rb"), op.MoveFile("a", "b\r"), op.WriteFile("a", "x\ry\n")])
+def test_no_patch_is_written_in_which_a_cr_would_end_a_line(operation: op.Operation) -> None:
+    with pytest.raises(Unspeakable):
+        PATCHING.write_call("1", operation)

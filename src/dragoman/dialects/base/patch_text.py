@@ -526,7 +526,7 @@ def patches_for(operation: op.Operation, form: PatchForm = ANY_FORM) -> list[str
     if form.moves_in_place and isinstance(operation, op.MoveFile) and _is_in_place(operation.path, operation.to):
         return None
     patches = [write_patch((part,)) for part in by_ends(in_whole_lines(operation))]
-    said = [patch for patch in patches if patch]
+    said = [patch for patch in patches if patch and not (form.returns == "ends" and "\r" in patch)]
     return said if said and len(said) == len(patches) else None
 
 
