@@ -627,7 +627,9 @@ def compare_tokens(session: Scripted, events: list[AnyEvent], raw: str, compared
                 told = beside  # OpenHands and Mistral Vibe keep counts in files beside the records
             for kind, count in wanted_counts(event.usage):
                 if count is not None:
-                    holds = count in derived(kind, told)
+                    # A sum of several exchanges has the output that was told with them before.
+                    earlier = event.earlier_output or 0 if kind == "output" else 0
+                    holds = count + earlier in derived(kind, told)
                     compared.fact(f"{kind} tokens", holds=holds, what=f"{event.usage} of {told}")
         replies = [event for event in events if isinstance(event, ModelSaid | ToolCalled | TokensUsed)]
         logged = set[int]().union(*(counts_in(record_text(originals, event))["output"] for event in replies))
