@@ -157,10 +157,14 @@ def main() -> None:
         sys.exit(1)
     if "--stubborn" in FLAGS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        noted, notes = os.pipe()
         if os.fork() == 0:
             os.setsid()  # out of reach of whoever ends the group
             note(f"started {os.getpid()}")
+            os.close(notes)
             time.sleep(3600)
+        os.close(notes)
+        os.read(noted, 1)  # ends once the child is away and noted
     for line in sys.stdin:
         message = json.loads(line)
         if "--mute" in FLAGS or message.get("method", "").startswith("notifications/"):
