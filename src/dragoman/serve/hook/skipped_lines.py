@@ -37,8 +37,8 @@ def obstacles(client: str, root: Path | None, folder: Path, home: Path) -> Itera
     for place in (*_project_folders(folder), home):
         yield from (f"{file} switches hooks off" for file in switched_off(client, place))
     yield from _called_seldom(client, root)
-    if client == "codex":
-        yield from _unconfirmed(root)
+    if client in _CONFIRMING:
+        yield from _CONFIRMING[client](root)
 
 
 def _called_seldom(client: str, root: Path | None) -> Iterator[str]:
@@ -137,3 +137,7 @@ def codex_digests(event: str, groups: Any) -> Iterator[tuple[str, str]]:
                     ensure_ascii=False,
                 )
                 yield f"{name}:{place}:{number}", f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+_CONFIRMING: Final = {"codex": _unconfirmed}
+"""Clients whose user has to confirm a line before it is called, and what finds those that are not confirmed."""
