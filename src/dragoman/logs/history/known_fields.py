@@ -429,7 +429,7 @@ def _new(form: Form, counted: Counted) -> Iterator[Difference]:
 
 
 def _is_never_null(field: Field) -> bool:
-    """Whether a field is often there and never null; of a steady one it is told that it is missing."""
+    """Whether a field occurs often and is never null. A steady field is reported as missing instead."""
     return field.without is not None and not field.steady and bool(field.kinds) and "n" not in field.kinds
 
 
@@ -520,9 +520,9 @@ def _missing(
     """What is missing, and for each place how many fields are expected there."""
     nearest = _nearest(form, versions)
     at_all: dict[str, set[str]] = {}
-    """Place → the fields that are told to be missing there."""
+    """Place → the fields reported as missing there."""
     of_tools: dict[str, set[str]] = defaultdict(set)
-    """Place of what any tool returned → the fields that are told to be missing from what some tool returned."""
+    """Place of the results of all tools → the fields reported as missing from the results of one."""
     for place, objects in sorted(counted.objects.items(), key=lambda one: (_is_pooled(one[0]), one[0])):
         known = form.places.get(place)
         if known is None:

@@ -58,7 +58,7 @@ class Watch:
         return len(self._files)
 
     def follow_only(self, paths: Iterable[Path]) -> None:
-        """Forgets all others. One of these that is found once more is told from its beginning."""
+        """Stops following all others. If one of them is found again, it is read from its beginning."""
         kept = set(paths)
         self._files = {path: file for path, file in self._files.items() if path in kept}
 

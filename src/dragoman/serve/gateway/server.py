@@ -577,7 +577,7 @@ class _Answer:
         return self.begun
 
     def added(self, text: str) -> list[AnyPart]:
-        """What the client is told after what the model said."""
+        """Sends the client a text after the model's answer, and returns it as parts of the reply."""
         if text and self.begun:
             self.observe(TextChunk(text))
         return [TextPart(text)] if text else []

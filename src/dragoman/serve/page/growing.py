@@ -2,8 +2,8 @@
 
 Rules: the logs that were written to last are followed, `FOLLOWED` of them at most: of those of the hour before the page
 was opened the newest, and whatever is written to from then on. A reader is held only of one that has grown. All logs
-are looked at now and then, the more seldom the longer that takes; what changed among them is in the index before
-anybody is told, and is followed from then on. Where an index is stored, a connection of its own does that, so that no
+are checked now and then, less often the longer that takes; what changed among them is indexed before the pages are
+updated, and is followed from then on. Where an index is stored, a connection of its own does that, so that no
 question waits for it.
 """
 
