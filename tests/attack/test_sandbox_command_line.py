@@ -86,10 +86,10 @@ class Somebody:
         assert given.stdout, given.stderr
         return json.loads(given.stdout)
 
-    def attempts(self, commands: Mapping[str, str], *words: str) -> set[str]:
+    def attempts(self, commands: Mapping[str, str], *words: str, **environ: str) -> set[str]:
         """Which of these commands end well, each in a shell of its own."""
         script = "\n".join(f"( {one} ) >/dev/null 2>&1 </dev/null && echo {name}" for name, one in commands.items())
-        return set(self.runs(script, *words)["stdout"].split())
+        return set(self.runs(script, *words, **environ)["stdout"].split())
 
     def files(self, where: str = "") -> dict[str, str]:
         """Every file below a folder of the home, with what it holds."""
@@ -179,7 +179,8 @@ def control(somebody: Somebody) -> dict[str, str]:
     """What in the workspace steers Git and dragoman."""
     found = somebody.files("work")
     parts = {"hooks", "config", "commondir", "gitdir", "config.worktree"}
-    git = {path for path in found if ".git" in path.split("/") and not parts.isdisjoint(path.split("/"))}
+    folders = {".git", "mirror.git"}
+    git = {path for path in found if folders & set(path.split("/")) and not parts.isdisjoint(path.split("/"))}
     pointers = {path for path in found if path.endswith("/.git") and found[path] != "(folder)"}
     named = {"dragoman.toml", ".dragoman", ".mcp.json", ".husky", ".gitconfig", "more", "hooks", "later"}
     ours = {path for path in found if path.split("/")[0] in named}
@@ -187,7 +188,7 @@ def control(somebody: Somebody) -> dict[str, str]:
 
 
 def steering(somebody: Somebody) -> dict[str, str]:
-    """A repository with a submodule, another one in it, a further working tree and hooks elsewhere; and ours."""
+    """A repository with a submodule, others in it, a further working tree and hooks elsewhere; and ours."""
     somebody.git("init", "-q", "-b", "main", ".")
     somebody.git("commit", "-q", "--allow-empty", "-m", "one")
     (somebody.home / "other").mkdir()
@@ -195,6 +196,7 @@ def steering(somebody: Somebody) -> dict[str, str]:
     somebody.git("commit", "-q", "--allow-empty", "-m", "one", where="other")
     somebody.git("submodule", "-q", "add", f"{somebody.home}/other", "libs/other")
     somebody.git("clone", "-q", f"{somebody.home}/other", "vendored")
+    somebody.git("clone", "-q", "--bare", f"{somebody.home}/other", "mirror.git")
     somebody.git("worktree", "add", "-q", f"{somebody.home}/tree")
     shutil.rmtree(somebody.work / "vendored" / ".git" / "hooks")
     (somebody.work / "vendored" / ".git" / "hooks").mkdir()
@@ -231,6 +233,7 @@ STEERING = {
     "tree": "echo ../../../evil >.git/worktrees/tree/commondir || mv .git/worktrees/tree .git/worktrees/old",
     "nested": f"printf {EVIL} >vendored/.git/config || echo evil >vendored/.git/hooks/post-checkout",
     "nested_move": "mv vendored/.git vendored/x",
+    "bare": f"printf {EVIL} >mirror.git/config || echo evil >mirror.git/hooks/post-update || mv mirror.git x",
     "settings": "echo 'model = 1' >>dragoman.toml || mv dragoman.toml x || rm dragoman.toml",
     "agents": "echo evil >.dragoman/agents/a.md || echo >.dragoman/new || mv .dragoman x",
     "servers": "echo evil >.mcp.json || rm .mcp.json",
@@ -269,6 +272,28 @@ def test_changes_that_landlock_cannot_prevent_are_reported(nobody: Somebody) -> 
     given = nobody.runs("echo evil >.git/hooks/pre-commit; git config core.fsmonitor evil", "--sandbox", "landlock")
     assert f"{nobody.work}/.git/hooks and {nobody.work}/.git/config changed while this ran" in given["stderr"]
     assert "changed" not in nobody.runs("true", "--sandbox", "landlock").get("stderr", "")
+
+
+def test_what_the_user_closes_is_closed_also_behind_links_and_around_the_workspace(nobody: Somebody) -> None:
+    """`hidden` and `read_only` hold where a link leads and for the workspace itself; nothing of them is ignored."""
+    nobody.write("elsewhere/env", "TOKEN=MARKER")
+    nobody.write("work/real/page", "text")
+    for name, target in ((".env", "../elsewhere/env"), ("docs", "real")):
+        (nobody.work / name).symlink_to(target)
+    closed = {"DRAGOMAN_SANDBOX__HIDDEN": '[".env"]', "DRAGOMAN_SANDBOX__READ_ONLY": '["docs"]'}
+    look = "cat .env ~/elsewhere/env; echo evil >docs/page; echo evil >real/page; cat real/page; echo fine >in; cat in"
+    assert nobody.runs(look, "--sandbox", "bubblewrap", **closed)["stdout"] == "textfine\n"
+    assert "MARKER" not in nobody.runs(look, "--sandbox", "landlock", **closed)["stdout"]
+    for mechanism in ("bubblewrap", "landlock"):
+        whole = nobody.runs(
+            "echo >made || echo >$TMPDIR/x && echo kept", "--sandbox", mechanism, DRAGOMAN_SANDBOX__READ_ONLY='["/"]'
+        )
+        assert (whole["stdout"], (nobody.work / "made").exists()) == ("kept\n", False)
+        refused = nobody.dragoman(
+            "tool", "run_command", "command=ls", "--sandbox", mechanism, DRAGOMAN_SANDBOX__HIDDEN='["/"]'
+        )
+        assert refused.returncode != 0
+        assert "No command can run in a sandbox that hides / from it" in refused.stdout + refused.stderr
 
 
 # ── models and projects ──────────────────────────────────────────────────────
@@ -334,9 +359,10 @@ def test_a_project_cannot_loosen_the_sandbox(nobody: Somebody) -> None:
 
 
 def test_other_programs_are_out_of_reach_through_their_sockets(nobody: Somebody) -> None:
-    """From bubblewrap no program outside can be reached through a socket in /run or /tmp, or an abstract one."""
+    """From bubblewrap no socket in /run or /tmp, none of an agent and no abstract one leads to a program outside."""
     name = f"dragoman-test-{os.getpid()}"
-    places = [f"/run/{name}", f"/tmp/{name}", f"\0{name}"]
+    agent = f"/var/tmp/{name}"
+    places = [f"/run/{name}", f"/tmp/{name}", f"\0{name}", agent]
     with ExitStack() as stack:
         for place in places:
             server = stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -348,8 +374,8 @@ def test_other_programs_are_out_of_reach_through_their_sockets(nobody: Somebody)
         connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1].replace(chr(64), chr(0)))"
         names = [place.replace("\0", "@") for place in places]
         attempts = {str(number): f"/usr/bin/python3 -c '{connect}' {name}" for number, name in enumerate(names)}
-        assert nobody.attempts(attempts, "--sandbox", "bubblewrap") == set()
-        assert nobody.attempts(attempts, "--sandbox", "off") == {"0", "1", "2"}, "the attack works without"
+        assert nobody.attempts(attempts, "--sandbox", "bubblewrap", SSH_AUTH_SOCK=agent) == set()
+        assert nobody.attempts(attempts, "--sandbox", "off") == set("0123"), "the attack works without"
 
 
 def test_landlock_is_used_where_bubblewrap_may_not_work(nobody: Somebody) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -142,13 +143,12 @@ def words_for(layout: Layout, *, network: bool = False) -> list[str]:
 
 def test_what_bubblewrap_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    root, secret = tmp_path / "root", tmp_path / "secret"
+    root, secret = tmp_path / "root", Path("/usr/lib")
     (root / ".git" / "hooks").mkdir(parents=True)
-    secret.mkdir()
     layout = Layout(
         writable=(str(root),),
         temporary="/private",
-        hidden=(str(secret), __file__),
+        hidden=(str(secret), "/bin/sh", "/tmp", "/run/secrets"),
         shown=(str(secret / "shown"),),
         read_only=(str(root / ".git/hooks"),),
         pinned=(str(root / ".git"),),
@@ -158,12 +158,14 @@ def test_what_bubblewrap_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     mounts = words[words.index("/proc") + 1 :]
     assert "--bind /private /tmp --tmpfs /run" in " ".join(mounts)
     assert f"--perms 0111 --tmpfs {secret}" in " ".join(mounts)
-    assert f"--ro-bind /dev/null {__file__}" in " ".join(mounts)
+    assert "--ro-bind /dev/null /bin/sh" in " ".join(mounts)
+    assert [mounts.count(path) for path in ("/tmp", "/run", "/run/secrets")] == [1, 1, 0], "they are private anyway"
     inner = ["--bind", str(root), str(root), "--ro-bind", str(secret / "shown"), str(secret / "shown")]
     inner += ["--bind-fd", "<0>", str(root / ".git"), "--ro-bind-fd", "<1>", str(root / ".git/hooks")]
-    places = [mounts.index(path) for path in (str(root), str(secret / "shown"), str(root / ".git/hooks"))]
     assert all(word in mounts for word in inner)
-    assert places == sorted(places), "outer paths come before inner ones"
+    for nested in ((root, root / ".git", root / ".git/hooks"), (secret, secret / "shown")):
+        places = [mounts.index(str(path)) for path in nested]
+        assert places == sorted(places), "outer paths come before inner ones"
     assert mounts[-5:] == ["--remount-ro", str(secret), "--chdir", "/w", "--"]
     assert "--unshare-net" not in words_for(layout, network=True)
 
@@ -199,6 +201,12 @@ def test_the_profile_for_seatbelt() -> None:
     assert profile(layout, network=False) == (
         "(version 1)\n"
         "(allow default)\n"
+        "(deny appleevent-send)\n"
+        "(deny lsopen)\n"
+        "(deny job-creation)\n"
+        "(deny user-preference-write)\n"
+        "(deny signal)\n"
+        "(allow signal (target same-sandbox))\n"
         "(deny file-write*)\n"
         '(allow file-write* (regex #"^/dev/(null|zero|fd/|ptmx|tty|pty|dtracehelper)"))\n'
         '(allow file-write* (subpath "/Users/me/work"))\n'
@@ -340,6 +348,69 @@ def test_a_link_in_the_workspace_opens_nothing_outside(machine: Machine) -> None
     options = Sandbox(writable=("link", "link/.ssh"), readable=("keys",), read_only=("link",))
     found = machine.layout(options)
     assert (found.writable, found.hidden, found.read_only) == ((str(machine.work),), (secret,), ())
+
+
+def test_what_is_closed_around_the_workspace_closes_the_workspace(machine: Machine) -> None:
+    cache = machine.make(".cache/pip")
+    for named in ("/", "~", ".", "~/work/../work"):
+        found = machine.layout(Sandbox(read_only=(named,), writable=("~/.cache/pip",)))
+        assert str(machine.work) in found.read_only
+        assert (cache in found.read_only) is (named in ("/", "~"))
+    assert str(machine.work) not in machine.layout(Sandbox(read_only=("~/.cache", "~/work-2"))).read_only
+
+
+@pytest.mark.parametrize("named", ["/", ".", "~/work"])
+def test_a_sandbox_that_hides_the_workspace_itself_is_refused_with_the_reason(machine: Machine, named: str) -> None:
+    with pytest.raises(ToolError, match=r"hides /.* from it, as the setting sandbox\.hidden says") as failure:
+        machine.layout(Sandbox(hidden=(named,)))
+    assert failure.value.kind == "denied"
+    working_on_settings = machine.layout(root=Path(machine.make(".claude")))
+    assert working_on_settings.hidden == (), "who works in a folder that is hidden by default opens it"
+
+
+def test_what_is_hidden_inside_of_something_opened_stays_hidden(machine: Machine) -> None:
+    env, keys, notes = machine.make("work/.env", ""), machine.make("docs/mine/keys"), machine.make("docs/mine")
+    outer = (machine.make("docs"), str(machine.home))
+    found = machine.layout(Sandbox(hidden=(*outer, ".env", keys), readable=(notes,)))
+    assert (found.hidden, found.shown) == ((outer[1], env, keys), (notes,))
+
+
+def test_a_link_that_settings_close_is_closed_where_it_leads(machine: Machine) -> None:
+    secret, docs = machine.make("elsewhere/secrets", "KEY=1"), machine.make("work/real")
+    (machine.work / ".env").symlink_to(secret)
+    (machine.work / "docs").symlink_to("real")
+    (machine.work / "made-by-a-command").symlink_to("/")
+    found = machine.layout(Sandbox(hidden=(".env", "made-by-a-command"), read_only=("docs", "made-by-a-command")))
+    assert (found.hidden, found.read_only) == ((secret,), (docs,))
+
+
+def test_sockets_of_agents_and_engines_are_hidden(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ExitStack() as stack:
+        places = {name: machine.home / name for name in ("agent", "docker", "podman", ".bitwarden-ssh-agent.sock")}
+        for place in places.values():
+            monkeypatch.chdir(machine.home)  # the path of a socket may have 107 bytes
+            stack.enter_context(socket.socket(socket.AF_UNIX)).bind(place.name)
+        monkeypatch.setenv("SSH_AUTH_SOCK", str(places["agent"]))
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{places['docker']}")
+        monkeypatch.setenv("CONTAINER_HOST", f"unix:path={places['podman']},guid=1")
+        hidden = machine.layout().hidden
+    assert set(hidden) == {str(place) for place in places.values()}
+
+
+def test_hooks_and_settings_of_a_bare_repository_are_closed_and_none_are_made(machine: Machine) -> None:
+    bare, sample = machine.repository("work/mirror.git"), machine.repository("work/tests/sample")
+    machine.make("work/mirror.git/hooks")
+    (bare / "config").write_text("\ufeff[core]\n\tbare = true\n\thooksPath = more\n")
+    machine.make("work/mirror.git/more")
+    found = machine.layout()
+    assert set(found.read_only) == {f"{bare}/hooks", f"{bare}/config", f"{bare}/more"}
+    assert set(found.pinned) == {str(bare), str(sample)}
+    assert set(found.redirects) == {
+        f"{bare}/commondir",
+        *(f"{sample}/{name}" for name in ("commondir", "hooks", "config")),
+    }
+    assert sorted(os.listdir(sample)) == ["HEAD", "objects", "refs"]
+    assert machine.layout(root=bare).read_only == (f"{bare}/hooks", f"{bare}/config", f"{bare}/more")
 
 
 def test_hooks_and_settings_of_a_repository_are_closed(machine: Machine) -> None:

@@ -50,6 +50,8 @@ def bubblewrap(
             mounts[path] = ["--ro-bind-try", path, path]
     closed: list[str] = []
     for path in layout.hidden:
+        if _replaced(path, layout):
+            continue
         if os.path.isdir(path):
             mounts[path] = ["--perms", "0111", "--tmpfs", path]  # nobody can list it; a path below it can be passed
             closed += ["--remount-ro", path]
@@ -69,6 +71,12 @@ def bubblewrap(
     for path in sorted(mounts, key=_depth):
         words += mounts[path]
     return [*words, *closed, "--chdir", cwd, "--"], tuple(opened)
+
+
+def _replaced(path: str, layout: Layout) -> bool:
+    """Whether a path is not there anyway, because commands get another folder in the place of the one it is in."""
+    shown = any(is_within(path, folder) for folder in (*layout.writable, *layout.shown))
+    return not shown and any(is_within(path, folder) for folder in ("/tmp", "/run"))
 
 
 def _depth(path: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from dragoman.errors import ToolError
 from dragoman.tools.workspace.git_control import controls
 from dragoman.tools.workspace.hidden_paths import between, is_within, secret_paths
 
@@ -60,11 +61,22 @@ def layout_of(options: Sandbox, root: str, temporary: str, repositories: Iterabl
     # Among the data are conversations, in which keys were pasted, and copies of those of other programs.
     secrets = [path for path in (*secret_paths(os.environ), config, data) if not _inside(path, readable)]
     secrets = [path for path in secrets if not is_lifted(path)]
-    hidden = _outermost([*secrets, *_named(options.hidden, root)])
+    concealed = _closed(options.hidden, root)
+    for path in concealed:
+        if path in ("/", root):
+            raise ToolError(
+                f"No command can run in a sandbox that hides {path} from it, as the setting sandbox.hidden says. "
+                "Name the paths in it that commands must not read.",
+                kind="denied",
+            )
+    secrets = [path for path in secrets if path not in ("/", root)]
+    hidden = _outermost([*secrets, *concealed], (*writable, *readable))
     git = [one for dot_git in repositories for one in controls(dot_git)]
     steering = [os.path.realpath(os.path.join(root, name)) for name in PROJECT_FILES] + [data, cache]
     steering += [path for one in git for path in one.read_only]
-    closed = [path for path in steering if not is_lifted(path)] + _named(options.read_only, root)
+    named = _closed(options.read_only, root)
+    closed = [path for path in steering if not is_lifted(path)] + named
+    closed += [folder for folder in writable if _inside(folder, named)]
     read_only = [path for path in dict.fromkeys(closed) if _inside(path, writable) and _is_there(path)]
     folders = [one.folder for one in git if one.folder is not None and _inside(one.folder, writable)]
     pinned = dict.fromkeys([*folders, *_above((*hidden, *read_only), writable, folders)])
@@ -90,6 +102,16 @@ def _named(paths: Iterable[Path | str], root: str) -> list[str]:
     return [path if is_within(path, root) else os.path.realpath(path) for path in spelled]
 
 
+def _closed(paths: Iterable[Path | str], root: str) -> list[str]:
+    """Paths that settings close, and where links at them lead: closing more than was meant lets nobody out.
+
+    But a command could have made such a link to all of the workspace, and the next ones could do nothing.
+    """
+    named = _named(paths, root)
+    followed = [path for path in map(os.path.realpath, named) if not is_within(root, path)]
+    return list(dict.fromkeys((*named, *followed)))
+
+
 def _is_there(path: str) -> bool:
     return os.path.lexists(path) and not os.path.islink(path)
 
@@ -98,10 +120,15 @@ def _inside(path: str, folders: Iterable[str]) -> bool:
     return any(is_within(path, folder) for folder in folders)
 
 
-def _outermost(paths: Sequence[str]) -> list[str]:
-    """The paths that are there, without those in another one of them."""
-    there = [path for path in dict.fromkeys(paths) if _is_there(path) and path != "/"]
-    return [path for path in there if not any(path != other and is_within(path, other) for other in there)]
+def _outermost(paths: Sequence[str], opened: Sequence[str]) -> list[str]:
+    """The paths that are there, without those in another one of them; but with what something opened would show."""
+    there = [path for path in dict.fromkeys(paths) if _is_there(path)]
+
+    def is_covered(path: str, outer: str) -> bool:
+        shown = any(is_within(path, one) and is_within(one, outer) for one in opened)
+        return path != outer and is_within(path, outer) and not shown
+
+    return [path for path in there if not any(is_covered(path, other) for other in there)]
 
 
 def _above(paths: Iterable[str], writable: Sequence[str], repositories: Sequence[str]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -80,4 +80,11 @@ def _landlock(layout: Layout, *, network: bool) -> Confinement:
     hidden = [path for path in layout.hidden if not any(is_within(path, folder) for folder in layout.writable)]
     writable = [path for path in layout.writable if path not in layout.read_only]
     writable.append(layout.temporary)
-    return {"files": {"writable": writable, "hidden": hidden, "shown": list(layout.shown)}, "network": network}
+    # Landlock only allows: what has something hidden in it cannot be opened without that.
+    shown = [path for path in layout.shown if not _holds_another(path, hidden)]
+    outer = [path for path in hidden if not any(_holds_another(other, (path,)) for other in hidden)]
+    return {"files": {"writable": writable, "hidden": outer, "shown": shown}, "network": network}
+
+
+def _holds_another(folder: str, paths: Iterable[str]) -> bool:
+    return any(path != folder and is_within(path, folder) for path in paths)

@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .layout import Layout
 
+# Ways to have somebody outside do it: drive another program, open one, have launchd start one or the preferences daemon
+# write. And no process outside can be signalled, dragoman first of all.
+_OTHERS = (
+    *("(deny appleevent-send)", "(deny lsopen)", "(deny job-creation)", "(deny user-preference-write)"),
+    *("(deny signal)", "(allow signal (target same-sandbox))"),
+)
 _DEVICES = '(regex #"^/dev/(null|zero|fd/|ptmx|tty|pty|dtracehelper)")'
 
 
@@ -26,7 +32,7 @@ def profile(layout: Layout, *, network: bool) -> str:
         rules.append((path.count("/"), f"(deny file-write* {_below(path)})"))
     for path in (*layout.pinned, *layout.redirects):
         rules.append((path.count("/"), f"(deny file-write* (literal {_quoted(path)}))"))
-    lines = ["(version 1)", "(allow default)", "(deny file-write*)", f"(allow file-write* {_DEVICES})"]
+    lines = ["(version 1)", "(allow default)", *_OTHERS, "(deny file-write*)", f"(allow file-write* {_DEVICES})"]
     lines += [rule for _, rule in sorted(rules, key=lambda one: one[0])]
     lines += [] if network else ["(deny network*)"]
     return "\n".join(lines) + "\n"

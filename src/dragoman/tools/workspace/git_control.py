@@ -20,6 +20,8 @@ MOST_FOLDERS: Final = 1000
 _PASSED_OVER: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache"})
 _PARTS: Final = ("HEAD", "objects", "refs", "hooks", "config")
 """What the folder of a repository consists of."""
+_BARE: Final = frozenset({"HEAD", "objects", "refs"})
+"""Where Git finds all of these, the folder itself is a repository to it, without a working tree."""
 _LARGEST_SETTINGS = 1 << 20
 
 
@@ -36,7 +38,7 @@ class Control(NamedTuple):
 
 
 def repositories(root: str) -> list[str]:
-    """Every `.git` in a workspace, a folder or a file: at its root and a few folders deep."""
+    """Every repository in a workspace, at its root and a few folders deep: a `.git`, or a bare repository's folder."""
     found: list[str] = []
     pending = deque([(root, 0)])
     looked_into = 0
@@ -45,19 +47,29 @@ def repositories(root: str) -> list[str]:
         looked_into += 1
         try:
             with os.scandir(folder) as entries:
-                for entry in entries:
-                    if entry.name == ".git":
-                        found.append(entry.path)
-                    elif depth < DEEPEST and entry.name not in _PASSED_OVER and entry.is_dir(follow_symlinks=False):
-                        pending.append((entry.path, depth + 1))
+                inside = list(entries)
         except OSError:  # what we cannot look into, a command of ours cannot change either
             continue
+        names = {entry.name for entry in inside}
+        found += [os.path.join(folder, ".git")] if ".git" in names else []
+        if names >= _BARE:
+            found.append(folder)
+            names -= {*_PARTS, "worktrees", "modules"}
+        if depth < DEEPEST:
+            names -= {".git", *_PASSED_OVER}
+            pending += [
+                (entry.path, depth + 1)
+                for entry in inside
+                if entry.name in names and entry.is_dir(follow_symlinks=False)
+            ]
     return sorted(found, key=len)
 
 
 def controls(dot_git: str) -> Iterator[Control]:
-    """What is to be kept unchanged for one `.git`, and for its submodules."""
-    if os.path.isfile(dot_git) and not os.path.islink(dot_git):
+    """What is to be kept unchanged for one repository (`repositories`), and for its submodules."""
+    if os.path.basename(dot_git) != ".git":
+        yield from _of_folder(dot_git, None, bare=True)
+    elif os.path.isfile(dot_git) and not os.path.islink(dot_git):
         yield Control(None, (dot_git,))
         pointed = _pointed_to(dot_git, "gitdir:")
         if pointed is not None:
@@ -82,7 +94,7 @@ def _of_linked(folder: str) -> Control:
     return Control(folder, tuple(path for name in names if os.path.lexists(path := os.path.join(folder, name))))
 
 
-def _of_folder(folder: str, work_tree: str | None) -> Iterator[Control]:
+def _of_folder(folder: str, work_tree: str | None, *, bare: bool = False) -> Iterator[Control]:
     # One part is enough: a command could take away another, and put it back when nobody looks after the rest.
     if not any(os.path.lexists(os.path.join(folder, name)) for name in _PARTS):
         return
@@ -90,16 +102,17 @@ def _of_folder(folder: str, work_tree: str | None) -> Iterator[Control]:
     if os.path.islink(hooks) or os.path.islink(settings):
         yield Control(folder, (folder,))  # a link cannot be kept in place, so nothing beside it may change
         return
-    _ensure_folder(hooks)
-    _ensure_file(settings)
+    if not bare:  # what is kept as a sample, among other files of the project, is left as it is
+        _ensure_folder(hooks)
+        _ensure_file(settings)
     more = os.path.join(folder, "config.worktree")
     if "worktreeconfig" in (_text(settings) or "").lower():
         _ensure_file(more)
     own = [settings, *((more,) if os.path.lexists(more) else ())]
     named = _named_in([*_settings_of_user(), *own], work_tree or folder)
-    read_only = [hooks, *own, *(path for path in named if os.path.exists(path))]
-    missing = [os.path.join(folder, "commondir"), *(path for path in named if not os.path.exists(path))]
-    yield Control(folder, tuple(dict.fromkeys(read_only)), tuple(dict.fromkeys(missing)))
+    steering = dict.fromkeys([hooks, *own, *named])
+    missing = [os.path.join(folder, "commondir"), *(path for path in steering if not os.path.exists(path))]
+    yield Control(folder, tuple(path for path in steering if os.path.exists(path)), tuple(dict.fromkeys(missing)))
     yield from (_of_linked(linked) for linked in _folders_in(os.path.join(folder, "worktrees")))
     for parent, folders, files in os.walk(os.path.join(folder, "modules")):
         if not {*folders, *files}.isdisjoint(_PARTS):
@@ -189,7 +202,7 @@ def _named_in(settings: Iterable[str], work_tree: str) -> list[str]:
 def _values(settings: str) -> Iterator[tuple[str, str, str]]:
     """Section, name and value of each setting in a file, the first two in lower case."""
     section = ""
-    for line in (_text(settings) or "").replace("\\\n", "").splitlines():
+    for line in (_text(settings) or "").removeprefix("\ufeff").replace("\\\n", "").splitlines():
         head = _SECTION.match(line)
         if head is not None:
             section, line = head[1].lower(), line[head.end() :]

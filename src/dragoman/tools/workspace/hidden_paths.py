@@ -7,6 +7,8 @@ while a command runs would show up again.
 from __future__ import annotations
 
 import os
+import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
@@ -23,6 +25,8 @@ IN_HOME: Final = (
     *(".config/keepassxc", ".config/Bitwarden*", ".vault-token", ".Xauthority", ".ICEauthority", ".config/sops"),
     *(".bitcoin", ".ethereum", ".electrum", ".config/solana", ".config/1Password", ".config/rbw", ".local/share/rbw"),
     *(".lpass", ".local/share/lpass", ".config/age", ".doppler", ".config/doppler", ".infisical", ".tsh"),
+    # What holds the sockets of agents, which sign with keys for whoever asks.
+    *(".1password", ".bitwarden-ssh-agent.sock", ".var/app/com.bitwarden.desktop", ".proton-pass"),
     # What was typed, keys among it.
     *(".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".local/share/fish"),
     *(".zhistory", ".histfile", ".history", ".local/share/atuin", ".local/share/powershell", ".node_repl_history"),
@@ -35,7 +39,8 @@ IN_HOME: Final = (
     *(".config/scw", ".config/linode-cli", ".config/exoscale", ".config/netlify", ".config/turborepo", ".railway"),
     *(".snowflake", ".config/snowflake", ".snowsql", ".dbt/profiles.yml", ".minikube/profiles", ".config/argocd"),
     # Package registries and container engines, whose sockets lead out of any sandbox.
-    *(".docker", ".config/containers", ".colima", ".lima", ".rd", ".netrc", "_netrc", ".npmrc", ".pypirc"),
+    *(".docker", ".config/containers", ".colima", ".lima", ".rd", ".orbstack", ".finch", ".netrc", "_netrc"),
+    *(".local/share/containers/podman", ".npmrc", ".pypirc"),
     *(".cargo/credentials*", ".gem/credentials", ".m2/settings*.xml", ".config/composer/auth.json"),
     *(".composer/auth.json", ".config/helm/registry", ".gradle/gradle.properties", ".yarnrc.yml", ".bunfig.toml"),
     *(".config/pip", ".pip", ".local/share/uv/credentials", ".config/pypoetry/auth.toml", ".nuget/NuGet/NuGet.Config"),
@@ -90,8 +95,10 @@ BY_VARIABLE: Final = (
         "BOTO_CONFIG",
     ),
     *("HF_TOKEN_PATH", "SOPS_AGE_KEY_FILE", "MCP_REMOTE_CONFIG_DIR"),
+    *("SSH_AUTH_SOCK", "DOCKER_HOST", "CONTAINER_HOST", "PODMAN_HOST", "DBUS_SESSION_BUS_ADDRESS"),
 )
-"""Variables that say where one of them is instead. `KUBECONFIG` may name several files."""
+"""Variables that say where one of them is instead. `KUBECONFIG` may name several files, and some name a socket."""
+_SOCKET: Final = re.compile(r"^unix:(?:path=|//)")
 
 FOR_ROOT: Final = ("etc/shadow", "etc/shadow-", "etc/gshadow", "etc/gshadow-", "etc/ssl/private", "etc/ssh/*_key")
 """Only root can read these, so they are hidden from its commands alone."""
@@ -121,9 +128,20 @@ def secret_paths(environ: Mapping[str, str]) -> list[str]:
         # Most names are no globs, and looking for them as such would list every folder on the way.
         found += glob.glob(os.path.join(glob.escape(folder), name)) if "*" in name else [os.path.join(folder, name)]
     for name in BY_VARIABLE:
-        found += [path for path in environ.get(name, "").split(os.pathsep) if os.path.isabs(path)]
+        value = environ.get(name, "")
+        socket = _SOCKET.match(value)
+        paths = value.split(os.pathsep) if socket is None else [value[socket.end() :].partition(",")[0]]
+        found += [path for path in paths if os.path.isabs(path)]
     # Most are not there, and resolving takes long. A device is no secret: `~/.bash_history` may be a link to /dev/null.
-    return _distinct(os.path.realpath(path) for path in found if os.path.isfile(path) or os.path.isdir(path))
+    return _distinct(os.path.realpath(path) for path in found if _can_be_hidden(path))
+
+
+def _can_be_hidden(path: str) -> bool:
+    try:
+        kind = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISSOCK(kind)
 
 
 def _distinct(paths: Iterable[str]) -> list[str]:
