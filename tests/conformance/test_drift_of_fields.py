@@ -19,6 +19,8 @@ from dragoman.logs import Found
 from dragoman.logs.history import check_drift, find_logs, read_log
 from dragoman.logs.history.known_fields import Counted, form_of, known_of
 from dragoman.logs.history.observed import Observed
+from dragoman.logs.history.prints import looks_printed
+from dragoman.logs.history.record_fields import records_of
 from dragoman.logs.history.shapes import qualified, tool_named
 from dragoman.model import Failure, ModelSaid, TokensUsed, ToolCalled, ToolReturned, UserSaid
 from dragoman.registry import DIALECTS, FORMATS
@@ -329,3 +331,13 @@ def test_no_session_as_its_client_left_it_differs_in_its_fields() -> None:
     told = [(one.client, one.what) for one in report.drifts if one.kind not in of_calls | {"new_record"}]
     assert (told, report.additions, report.unlike) == ([], [], {})
     assert files
+
+
+def test_the_first_records_of_every_log_say_whether_it_was_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after the records that were enough does not change it."""
+    every = [found for found, _ in found_logs() if "printed" in getattr(known_of(found.format), "forms", ())]
+    soon = [looks_printed(one.format, records_of(one.path)) for one in every]
+    monkeypatch.setattr("dragoman.logs.history.prints._SURE", 1_000_000)
+    late = [looks_printed(one.format, records_of(one.path)) for one in every]
+    assert soon == late
+    assert min(sum(late), len(late) - sum(late)) > 20

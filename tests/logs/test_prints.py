@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.logs import Index, Places, Query
+from dragoman.logs.history.prints import looks_printed
+from dragoman.logs.history.record_fields import records_in
 from tests.logs.samples import CLAUDE, lines
 from tests.logs.test_claude_code import BEGINNING, printed, printed_block, printed_result
 
@@ -54,3 +56,9 @@ def test_a_print_without_its_log_is_read(tmp_path: Path) -> None:
     query = of_folder(tmp_path, logs)
     assert [(row.session, row.calls) for row in query.sessions()] == [("s-1", 1)]
     query.close()
+
+
+def test_a_log_that_was_clearly_not_printed_is_not_looked_into_further() -> None:
+    records = records_in(Path("s-1.jsonl"), CLAUDE * 10)
+    assert not looks_printed("claude_code", records)
+    assert len(list(records)) > len(CLAUDE.splitlines()) * 10 - 10

@@ -128,6 +128,12 @@ def pooled(place: str) -> str:
     return f"{before}@{after[end:]}"
 
 
+def places_of(place: str) -> tuple[str, ...]:
+    """The place of an object, and the one of what any tool returned if it is of a result of the client's own tools."""
+    of_any = place if SERVER in place else pooled(place)
+    return (place,) if of_any == place else (place, of_any)
+
+
 def text_around(place: str) -> str | None:
     """The place of the text in which an object stands: `message.content{Edit}.lines[]` → `message.content{Edit}`."""
     begin, end, _ = place.partition("}")
@@ -153,9 +159,8 @@ class Counted:
 
     def add(self, place: str, fields: Fields, source: Source) -> None:
         """Counts one object; what a tool returned among the results of its own, and among those of all of them."""
-        self._add(place, fields, source)
-        if SERVER not in place and (of_any := pooled(place)) != place:
-            self._add(of_any, fields, source)
+        for one in places_of(place):
+            self._add(one, fields, source)
 
     def _add(self, place: str, fields: Fields, source: Source) -> None:
         self.objects[place] += 1
@@ -216,24 +221,51 @@ class Difference(msgspec.Struct, frozen=True):
     source: Source
 
 
-def form_of(known: Known, counted: Counted) -> Form:
-    """The kind of file that a log is: the one that has most of its fields.
+class Likeness:
+    """How many fields of a log each kind of file has that its client writes.
 
     Gemini CLI wrote a document until 0.38 and lines since: one that lacks its messages is like the first of the lines.
     """
-    forms = known.forms
-    if forms.keys() >= {"log", "document"}:
-        other = "log" if counted.is_document else "document"
-        forms = {name: form for name, form in forms.items() if name != other}
 
-    def common(form: Form) -> int:
-        return sum(
-            len(fields.keys() & form.places[place].fields.keys())
-            for place, fields in counted.fields.items()
-            if place in form.places and "{" not in place
-        )
+    def __init__(self, known: Known, *, is_document: bool = False) -> None:
+        forms = known.forms
+        if forms.keys() >= {"log", "document"}:
+            other = "log" if is_document else "document"
+            forms = {name: form for name, form in forms.items() if name != other}
+        self._forms = list(forms.values())
+        self._common = [0] * len(forms)
+        self._seen: dict[str, set[str]] = defaultdict(set)
 
-    return max(forms.values(), key=common)
+    def add(self, place: str, names: Iterable[str]) -> None:
+        """Notes the fields of an object. Those of a text that is JSON say nothing."""
+        if "{" in place:
+            return
+        new = set(names) - self._seen[place]
+        if not new:
+            return
+        self._seen[place] |= new
+        for number, form in enumerate(self._forms):
+            if place in form.places:
+                self._common[number] += len(new & form.places[place].fields.keys())
+
+    @property
+    def form(self) -> Form:
+        """The kind of file that has most of them."""
+        return self._forms[self._common.index(max(self._common))]
+
+    @property
+    def lead(self) -> int:
+        """How many more than the next one it has."""
+        *_, second, first = sorted([0, *self._common])
+        return first - second
+
+
+def form_of(known: Known, counted: Counted) -> Form:
+    """The kind of file that a log is: the one that has most of its fields."""
+    likeness = Likeness(known, is_document=counted.is_document)
+    for place, fields in counted.fields.items():
+        likeness.add(place, fields)
+    return likeness.form
 
 
 def looks_like(counted: Counted) -> tuple[str, float] | None:
