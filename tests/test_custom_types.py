@@ -14,6 +14,7 @@ import attrs
 import msgspec
 import pydantic
 import pytest
+import typing_extensions
 from hypothesis import given, strategies as st
 from typing_extensions import TypeAliasType
 
@@ -131,6 +132,17 @@ class Rules:
 Nested = TypeAliasType("Nested", int | list["Nested"])
 
 
+Written = TypeAliasType("Written", "dict[str, Written] | list[Written] | Shape | int")
+Astray = TypeAliasType("Astray", "list[Nowhere]")  # type: ignore[name-defined]  # noqa: F821
+
+
+class Extended(typing_extensions.TypedDict, total=False):
+    """The class that pydantic asks for below Python 3.12, and which `typing` does not know as one of its own."""
+
+    shape: typing_extensions.Required[Shape]
+    others: list[Extended]
+
+
 @dataclasses.dataclass
 class Holds:
     nested: Nested
@@ -164,6 +176,12 @@ class Holds:
         (Checked, {"size": 3}, Checked(3)),
         (Nested, [1, [2, []]], [1, [2, []]]),
         (Holds, {"nested": [[1]]}, Holds([[1]])),
+        (Written, {"a": [1, {"radius": 2}]}, {"a": [1, Circle(2)]}),
+        (
+            Extended,
+            {"shape": {"radius": 1}, "others": [{"shape": {"width": 2}}]},
+            {"shape": Circle(1), "others": [{"shape": Box(2)}]},
+        ),
     ],
 )
 def test_a_class_is_read_with_what_is_inside_it(hint: Any, given: Any, expected: Any) -> None:
@@ -176,6 +194,11 @@ def test_rules_of_pydantic_hold_beside_other_fields() -> None:
     reader = Reader.of_type(Rules)
     read = reader.read({"size": {"size": 2}, "link": "https://example.com/", "doubled": 4, "even": 6})[0]
     assert (read.size, str(read.link), read.doubled, read.even) == (Checked(2), "https://example.com/", 8, 6)
+
+
+def test_a_name_that_an_alias_writes_and_nobody_knows_is_a_problem_of_the_definition() -> None:
+    with pytest.raises(DefinitionError, match=r"the type `list\[Nowhere\]` cannot be resolved"):
+        Reader.of_type(Astray)
 
 
 def problems(hint: Any, value: Any) -> list[tuple[str, str]]:

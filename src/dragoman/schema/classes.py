@@ -37,11 +37,16 @@ def is_struct(hint: Any) -> bool:
     return isinstance(getattr(hint, "__origin__", hint), msgspec.StructMeta)
 
 
+def is_typeddict(hint: Any) -> bool:
+    """Whether it is a `TypedDict`, of `typing` or of `typing_extensions`, whose class `typing` does not know."""
+    return isinstance(hint, type) and issubclass(hint, dict) and hasattr(hint, "__required_keys__")
+
+
 def has_fields(hint: Any) -> bool:
     """Whether it is a class with fields, which is read from a JSON object."""
     cls = getattr(hint, "__origin__", hint)
     fields = ("__dataclass_fields__", "__attrs_attrs__")
-    return is_struct(cls) or typing.is_typeddict(cls) or any(hasattr(cls, name) for name in fields)
+    return is_struct(cls) or is_typeddict(cls) or any(hasattr(cls, name) for name in fields)
 
 
 def own_doc(cls: Any) -> str:
@@ -130,7 +135,7 @@ def _attributes(cls: Any) -> Iterator[tuple[str, bool, Any]]:
             made = isinstance(attribute.default, attr.Factory)
             default, factory = (attr.NOTHING, attribute.default.factory) if made else (attribute.default, None)
             yield attribute.name, attribute.default is attr.NOTHING, _harmless(default, factory, attr.NOTHING)
-    elif typing.is_typeddict(cls):
+    elif is_typeddict(cls):
         for name in typing.get_type_hints(cls):
             yield name, name in cls.__required_keys__, NODEFAULT
     else:

@@ -7,6 +7,7 @@ import decimal
 import enum
 import math
 import re
+import sys
 import types
 import typing
 import uuid
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import NODEFAULT, Meta
 
-from .classes import ClassInfo, class_info, has_fields, is_struct, own_doc
+from .classes import ClassInfo, class_info, has_fields, is_struct, is_typeddict, own_doc
 from .constraints import COLLECTIONS, Schema, bare, constrain, facts, members, narrowed, origin_of
 from .custom_types import (
     StandIn,
@@ -167,9 +168,11 @@ class Walk:
         if hint is None:
             return {"type": "null"}, hint
         if isinstance(hint, (str, typing.ForwardRef)):
-            name = getattr(hint, "__forward_arg__", hint)
+            name = hint if isinstance(hint, str) else hint.__forward_arg__
             if (alias := next((one for one in self._open if one.__name__ == name), None)) is not None:
                 return self._alias(alias, None)
+            if self._open and (meant := _written_type(name, self._open[-1])) is not None:
+                return self.schema(meant)
             self._problem(f"the type `{name}` cannot be resolved")
             return {}, Any
         origin = origin_of(hint)
@@ -356,7 +359,7 @@ class Walk:
         if has_pydantic_rules(cls):
             schema, self._stand_ins[hint] = self._by_pydantic(hint)
             return schema
-        if typing.is_typeddict(cls) or hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__"):
+        if is_typeddict(cls) or hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__"):
             return self._use(hint, _type_name(hint), lambda: self._fields(cls, hint))
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             return self._use(hint, _type_name(hint), lambda: self._row(cls, hint))
@@ -596,6 +599,16 @@ def shown_type(hint: Any) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
+
+
+def _written_type(text: str, alias: Any) -> Any:
+    """The type that an alias writes as text, read where the alias was made; `None` if it has names not known there."""
+    known = vars(sys.modules[alias.__module__]) if alias.__module__ in sys.modules else {}
+    holder = types.SimpleNamespace(__annotations__={"type": text})
+    try:
+        return typing.get_type_hints(holder, dict(known), include_extras=True)["type"]
+    except (NameError, SyntaxError, AttributeError, TypeError):
+        return None
 
 
 def _unsupported(hint: Any) -> str:
