@@ -11,10 +11,20 @@ from typing import Any, Literal
 
 import pytest
 
-from dragoman.engine import HttpEngine, Orchestrator, Retry, ScriptedEngine
+from dragoman.engine import HttpEngine, Orchestrator, Retry, ScriptedEngine, ToolPolicy
 from dragoman.engine.transport import Transport
 from dragoman.errors import EngineError
-from dragoman.model import CallPart, FinishReason, NativeCall, Reply, TextPart, ThinkingPart, Usage
+from dragoman.model import (
+    CallPart,
+    FinishReason,
+    Media,
+    NativeCall,
+    Reply,
+    ResultPart,
+    TextPart,
+    ThinkingPart,
+    Usage,
+)
 from dragoman.serve.front_ends import FrontEnd
 from dragoman.tools import tool
 from tests.conformance.packages import npm_package
@@ -22,7 +32,7 @@ from tests.engine.loopback import Turn, loopback, played
 from tests.serve.frameworks import FRAMEWORKS, served
 
 HERE = Path(__file__).parent / "front_ends"
-CLIENTS: dict[str, tuple[str, str]] = {"ui_messages": ("ai", "7.0.169"), "ag_ui": ("@ag-ui/client", "1.0.0")}
+CLIENTS: dict[str, tuple[str, str]] = {"ui_messages": ("ai", "7.0.173"), "ag_ui": ("@ag-ui/client", "1.0.0")}
 Name = Literal["ag_ui", "ui_messages"]
 
 
@@ -43,17 +53,18 @@ def says(text: str) -> Reply:
     return Reply((TextPart(text),), FinishReason.STOP, usage=Usage(5, 1, 0, 3))
 
 
-async def talked(protocol: Name, url: str, *texts: str) -> dict[str, Any]:
-    """What the protocol's own client has after it has said these texts."""
+async def talked(protocol: Name, url: str, *texts: str, program: str | None = None) -> dict[str, Any]:
+    """What the protocol's own client has after it has said these texts, or done these actions of another program."""
+    source = HERE / f"{program or protocol}.mjs"
     name, version = CLIENTS[protocol]
     node = shutil.which("node")
     assert node is not None, "node is needed for the clients written in JavaScript"
     package = npm_package(name, version)
     home = package.parents[1] if name.startswith("@") else package.parent
-    program = home.parent / f"{protocol}.mjs"  # beside node_modules, where node looks for packages
-    program.write_text((HERE / f"{protocol}.mjs").read_text())
+    copied = home.parent / source.name  # beside node_modules, where node looks for packages
+    copied.write_text(source.read_text())
     process = await asyncio.create_subprocess_exec(
-        node, str(program), url, *texts, stdout=-1, stderr=-1, env={"PATH": os.environ["PATH"]}
+        node, str(copied), url, *texts, stdout=-1, stderr=-1, env={"PATH": os.environ["PATH"]}
     )
     out, err = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode == 0, err.decode()
@@ -144,3 +155,139 @@ async def test_a_run_that_fails_is_shown_as_failed(protocol: Name) -> None:
     async with served(FrontEnd(agent, protocol), "starlette") as url:
         found = await talked(protocol, url, "Hi")
     assert any("the provider is down" in error for error in found["errors"])
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PICTURE = Media("image/png", PIXEL)
+
+
+@tool
+def plan() -> list[Any]:
+    """The plan of the town."""
+    return ["Here it is:", PICTURE]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("protocol", ["ui_messages", "ag_ui"])
+async def test_a_picture_of_a_tool_is_shown_and_comes_back(protocol: Name, framework: str) -> None:
+    called = Reply((CallPart(NativeCall("c1", "plan", {})),), FinishReason.CALLS)
+    with ScriptedEngine([called, says("A town."), says("Still a town.")]) as engine:
+        async with served(FrontEnd(Orchestrator(engine, [plan]), protocol), framework) as url:
+            found = await talked(protocol, url, "Show me.", "And now?")
+    assert found["errors"] == []
+    if protocol == "ui_messages":
+        (shown,) = [part["output"] for part in found["messages"][1]["parts"] if part["type"] == "dynamic-tool"]
+        picture: dict[str, Any] = {"type": "file", "url": f"data:image/png;base64,{PIXEL}", "mediaType": "image/png"}
+    else:
+        (shown,) = [message["content"] for message in found["messages"] if message["role"] == "tool"]
+        picture = {"type": "image", "source": {"type": "data", "value": PIXEL, "mimeType": "image/png"}}
+    assert shown == [{"type": "text", "text": "Here it is:"}, picture]
+    before, after = (
+        [part.result.content for item in request.conversation for part in item.parts if isinstance(part, ResultPart)]
+        for request in engine.requests[1:]
+    )
+    assert before == after == [("Here it is:", PICTURE)]
+
+
+def asks_first(*replies: Reply) -> tuple[ScriptedEngine, FrontEnd]:
+    engine = ScriptedEngine(replies)
+    agent = Orchestrator(engine, [weather], ToolPolicy(default="ask"))
+    return engine, FrontEnd(agent, "ui_messages", approvals=True)
+
+
+def states(message: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(part["toolCallId"], part["state"]) for part in message["parts"] if part["type"] == "dynamic-tool"]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+async def test_calls_are_approved_and_refused_in_a_page_of_vercel(framework: str) -> None:
+    engine, front_end = asks_first(calls("a", "Rome", "Oslo"), calls("b", "Atlantis"), says("Clear."), says("Bye."))
+    actions: list[dict[str, Any]] = [
+        {"say": "How is Rome?"},
+        {"answers": [{"approved": True}, {"approved": False, "reason": "too cold"}]},
+        {"answers": [{"approved": True}]},
+        {"twice": True},
+        {"say": "Thanks!"},
+    ]
+    with engine:
+        async with served(front_end, framework) as url:
+            found = await talked("ui_messages", url, *map(json.dumps, actions), program="ui_chat")
+    assert [error.partition(" ")[0] for error in found["errors"]] == ["400"]  # the answer that came twice
+    assert "does not wait here any more" in found["errors"][0]
+    assert [len(messages) for messages in found["log"]] == [2, 2, 2, 2, 4]
+    again, done = (states(messages[1]) for messages in found["log"][1:3])
+    assert again == [
+        ("a0", "output-available"),
+        ("a1", "output-error"),
+        ("b0", "approval-responded"),
+    ]  # as the other tab then sends it
+    assert done == [*again[:2], ("b0", "output-error")]
+    results = [
+        part.result.content
+        for item in engine.requests[3].conversation
+        for part in item.parts
+        if isinstance(part, ResultPart)
+    ]
+    assert results[0] == "clear in Rome"
+    assert "too cold" in str(results[1])
+    assert "no such city" in str(results[2])
+
+
+async def test_a_page_may_say_something_else_instead_of_answering() -> None:
+    engine, front_end = asks_first(calls("a", "Rome", "Oslo"), says("As you like."), says("Again."))
+    actions: list[dict[str, Any]] = [
+        {"say": "How is Rome?"},
+        {"answers": [{"approved": True}]},  # of two questions: nothing is sent
+        {"say": "Forget it."},
+        {"rewrite": "How are you?"},
+    ]
+    with engine:
+        async with served(front_end, "starlette") as url:
+            found = await talked("ui_messages", url, *map(json.dumps, actions), program="ui_chat")
+    assert found["errors"] == []
+    assert states(found["log"][1][1]) == [("a0", "approval-responded"), ("a1", "approval-requested")]
+    assert [item.role for item in engine.requests[1].conversation] == ["user", "assistant", "user"]
+    assert [item.role for item in engine.requests[2].conversation] == ["user"]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+async def test_an_answer_that_is_stopped_can_be_asked_for_again(framework: str) -> None:
+    whole = played("openai_chat", Turn("It is clear. " * 9), stream=True)
+    slow = type(whole)(**{**vars(whole), "stall_after": len(whole.body) // 2})
+    async with loopback(slow, Turn("Second.", pieces=40), Turn("Third ☃ 👩‍👩‍👧.", pieces=40)) as provider:
+        agent = Orchestrator(HttpEngine("openai_chat", Transport(provider.url)), model_name="m", dialect="plain")
+        async with served(FrontEnd(agent, "ui_messages"), framework) as url:
+            actions: list[dict[str, Any]] = [{"stop": "How is Rome?"}, {"say": "And now?"}, {"regenerate": True}]
+            found = await talked("ui_messages", url, *map(json.dumps, actions), program="ui_chat")
+        await agent.close()
+    assert found["errors"] == []
+    texts = ["".join(part.get("text", "") for part in message["parts"]) for message in found["messages"]]
+    assert texts[1].startswith("It is clear.")
+    assert texts[3] == "Third ☃ 👩‍👩‍👧."
+    assert [len(messages) for messages in found["log"]] == [2, 4, 4]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+async def test_calls_are_approved_and_refused_in_a_page_of_ag_ui(framework: str) -> None:
+    with ScriptedEngine([calls("a", "Rome", "Oslo", "Bonn"), says("Clear."), says("You too.")]) as engine:
+        agent = Orchestrator(engine, [weather], ToolPolicy(default="ask"))
+        async with served(FrontEnd(agent, "ag_ui", approvals=True), framework) as url:
+            answers = [
+                {"status": "resolved", "payload": {"approved": True}},
+                {"status": "resolved", "payload": {"approved": False, "reason": "too cold"}},
+                {"status": "cancelled"},
+            ]
+            found = await talked("ag_ui", url, "How is Rome?", json.dumps(answers), "Thanks!")
+    assert found["errors"] == []
+    results = {message["toolCallId"]: message["content"] for message in found["messages"] if message["role"] == "tool"}
+    assert sorted(results) == ["a0", "a1", "a2"]
+    assert results["a0"] == "clear in Rome"
+    assert "too cold" in results["a1"]
+    assert "no answer" in results["a2"]
+    assert [usage["outputTokens"] for usage in found["usage"]] == [3, 3, 3]
+    assert [message["content"] for message in found["messages"] if message["role"] == "user"] == [
+        "How is Rome?",
+        "Thanks!",
+    ]
+    asked = [item for item in engine.requests[2].conversation if item.role == "tool"]
+    assert sum(len(item.parts) for item in asked) == 3

@@ -335,10 +335,11 @@ async def test_results_of_earlier_runs_are_not_told_again(protocol: Name) -> Non
 async def test_the_programs_of_the_page_serve_both_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    starlette, plain = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    starlette, plain, approving = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     made: dict[str, Any] = {}
     exec(starlette, made)
     exec(plain, made)
+    exec(approving, made)
     assert [(route.path, route.app.protocol.name) for route in made["app"].routes] == [
         ("/agent", "ag_ui"),
         ("/chat", "ui_messages"),

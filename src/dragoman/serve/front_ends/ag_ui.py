@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from dragoman.engine import RunResult
+from dragoman.engine import Answer, RunResult
 from dragoman.errors import ConfigError
 from dragoman.model import Content, Media, NativeCall, NativeResult, conversation as conv
 
 from .protocol import (
     Asked,
+    Asking,
     Events,
     Kind,
     Protocol,
@@ -20,6 +21,7 @@ from .protocol import (
     checked,
     content_text,
     data_url,
+    has_media,
     new_id,
     objects,
     read_arguments,
@@ -50,10 +52,14 @@ class AgUi(Protocol):
             said = "\n".join(f"{one.get('description', '')}: {one['value']}" for one in context)
             last = items[-1]
             items[-1] = msgspec.structs.replace(last, parts=(conv.TextPart(f"Context:\n{said}\n\n"), *last.parts))
-        notes = [f"{name} of the client are not used" for name in ("tools", "resume") if body.get(name)]
+        notes = ["tools of the client are not used"] if body.get("tools") else []
         notes += ["the state of the client is not used"] if body.get("state") else []
         thread, run = (text_of(body, name) for name in ("threadId", "runId"))
-        return Asked(checked(tuple(items)), thread, run, messages, tuple(notes))
+        answers = dict(map(_read_answer, objects(body.get("resume") or [], "resume")))
+        if answers and items and items[-1].role == "user":
+            raise ConfigError("answer what the run waits for first, without a new message")
+        conversation = tuple(items) if answers else checked(tuple(items))
+        return Asked(conversation, thread, run, messages, tuple(notes), answers)
 
     def writer(self, asked: Asked, *, masked: bool) -> RunWriter:
         return AgUiWriter(asked, masked=masked)
@@ -88,6 +94,18 @@ def _read_message(message: dict[str, Any], *, instructions: bool) -> list[conv.C
     raise ConfigError(f"a message cannot have the role {role!r}")
 
 
+def _read_answer(entry: dict[str, Any]) -> tuple[str, Answer]:
+    """What the user said to a call that waits for approval: `{"approved": true}`, or plain `true`."""
+    id, payload = text_of(entry, "interruptId"), entry.get("payload")
+    said = payload if isinstance(payload, dict) else {"approved": payload}
+    if entry.get("status") == "cancelled":
+        return id, Answer(allowed=False, reason="the user gave no answer")
+    approved, reason = said.get("approved"), said.get("reason")
+    if not isinstance(approved, bool):
+        raise ConfigError('the answer to an approval is an object with "approved": true or false')
+    return id, Answer(allowed=approved, reason=reason if isinstance(reason, str) and reason else None)
+
+
 def _read_content(content: Any) -> tuple[conv.AnyPart, ...]:
     if isinstance(content, str):
         return (conv.TextPart(content),) if content else ()
@@ -110,6 +128,29 @@ def _read_part(part: dict[str, Any]) -> conv.AnyPart:
 
 def _piece(part: conv.AnyPart) -> str | Media:
     return part.media if isinstance(part, conv.MediaPart) else part.text  # type: ignore[union-attr]
+
+
+def _content(content: Content) -> Any:
+    """A result: text, or with pictures the parts of a message."""
+    if isinstance(content, str) or not has_media(content):
+        return content_text(content)
+    return [_written(piece) for piece in content]
+
+
+def _written(piece: str | Media) -> dict[str, Any]:
+    if isinstance(piece, str) or data_url(piece) is None:
+        return {"type": "text", "text": content_text((piece,))}
+    kind = piece.media_type.partition("/")[0]
+    source = {"type": "url", "value": piece.url} if piece.data is None else {"type": "data", "value": piece.data}
+    return {"type": kind if kind in _MEDIA else "document", "source": {**source, "mimeType": piece.media_type}}
+
+
+_ANSWER: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
+    "required": ["approved"],
+}
+"""The schema of the answer to a call that waits for approval."""
 
 
 class AgUiWriter(RunWriter):
@@ -185,10 +226,10 @@ class AgUiWriter(RunWriter):
         return [{"type": "TOOL_CALL_END", "toolCallId": id}]
 
     def _returned_call(self, result: NativeResult, *, failed: bool) -> Events:
-        id, text = new_id(), content_text(result.content)
-        message = {"id": id, "role": "tool", "toolCallId": result.call_id, "content": text}
-        self._made.append(message | ({"error": text} if failed else {}))
-        told = {"type": "TOOL_CALL_RESULT", "messageId": id, "toolCallId": result.call_id, "content": text}
+        id, content = new_id(), _content(result.content)
+        message = {"id": id, "role": "tool", "toolCallId": result.call_id, "content": content}
+        self._made.append(message | ({"error": content_text(result.content)} if failed else {}))
+        told = {"type": "TOOL_CALL_RESULT", "messageId": id, "toolCallId": result.call_id, "content": content}
         return [{**told, "role": "tool"}]
 
     def _media(self, media: Media) -> Events:
@@ -199,12 +240,28 @@ class AgUiWriter(RunWriter):
         value = {"url": citation.url, "title": citation.title, "quote": citation.quote}
         return [{"type": "CUSTOM", "name": "dragoman.citation", "value": value}]
 
+    def _ask(self, asking: Sequence[Asking], result: RunResult[Any]) -> Events:
+        interrupts = [
+            {
+                "id": one.id,
+                "reason": "tool_call",
+                "message": f"Run {one.call.name}?" + (f" {one.reason}" if one.reason else ""),
+                "toolCallId": one.call.id,
+                "responseSchema": _ANSWER,
+            }
+            for one in asking
+        ]
+        return [self._run_finished(result, {"type": "interrupt", "interrupts": interrupts})]
+
     def _finish(self, result: RunResult[Any]) -> Events:
-        ended: dict[str, Any] = {"type": "RUN_FINISHED", "threadId": self._asked.thread, "runId": self._asked.run}
-        ended |= {"outcome": {"type": "success"}, "usage": [_usage(result.usage)]}
+        ended = self._run_finished(result, {"type": "success"})
         if result.output is not None:
             ended["result"] = msgspec.to_builtins(result.output, enc_hook=str)
         return [ended]
+
+    def _run_finished(self, result: RunResult[Any], outcome: dict[str, Any]) -> dict[str, Any]:
+        ended = {"type": "RUN_FINISHED", "threadId": self._asked.thread, "runId": self._asked.run}
+        return {**ended, "outcome": outcome, "usage": [_usage(result.usage)]}
 
     def _fail(self, message: str, code: str) -> Events:
         return [{"type": "RUN_ERROR", "message": message, "code": code}]

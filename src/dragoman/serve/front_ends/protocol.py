@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import abc
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from dragoman.engine import RunResult
+from dragoman.engine import Answer, RunResult
 from dragoman.errors import ConfigError
 from dragoman.model import (
     Content,
@@ -35,7 +35,8 @@ Events = list[dict[str, Any]]
 class Asked(msgspec.Struct, frozen=True):
     """What a client asks for: an answer to a conversation. `thread` and `run` are its own ids for both.
 
-    `notes` says what of the request is not used.
+    `notes` says what of the request is not used. With `answers` (by the ids under which approval was asked for) it
+    continues the run that waits for them, and the conversation the client has is not used.
     """
 
     conversation: conv.Conversation
@@ -44,6 +45,15 @@ class Asked(msgspec.Struct, frozen=True):
     messages: list[Any] = []
     """The messages as the client sent them."""
     notes: tuple[str, ...] = ()
+    answers: Mapping[str, Answer] = {}
+
+
+class Asking(msgspec.Struct, frozen=True):
+    """A call that waits for approval: the id of its answer, the call as it may be shown, and why it is asked about."""
+
+    id: str
+    call: NativeCall
+    reason: str | None = None
 
 
 class Protocol(abc.ABC):
@@ -123,6 +133,17 @@ class RunWriter(abc.ABC):
             case ev.ToolReturned():
                 return self._tool_returned(event.result)
         return []
+
+    def continues(self, calls: Collection[str]) -> None:
+        """Says that the client has these calls already, without results."""
+        self._calls.update(calls)
+        self._ended.update(calls)
+
+    def waits(self, asking: Sequence[Asking], result: RunResult[Any]) -> Events:
+        """The end of a run that waits for approval of calls."""
+        shown = [event for one in asking for event in self._whole_call(one.call)]
+        ended = [*self._close_all(), *(self._end_round() if self._round else [])]
+        return [*shown, *ended, *self._ask(asking, result)]
 
     def finished(self, result: RunResult[Any]) -> Events:
         """The end of a run that was completed."""
@@ -245,6 +266,10 @@ class RunWriter(abc.ABC):
     def _citation(self, citation: conv.Citation) -> Events: ...
 
     @abc.abstractmethod
+    def _ask(self, asking: Sequence[Asking], result: RunResult[Any]) -> Events:
+        """Asks for approval, and ends the run."""
+
+    @abc.abstractmethod
     def _finish(self, result: RunResult[Any]) -> Events: ...
 
     @abc.abstractmethod
@@ -279,6 +304,11 @@ def content_text(content: Content) -> str:
     """A result as text; media are named."""
     pieces = (content,) if isinstance(content, str) else content
     return "".join(piece if isinstance(piece, str) else f"[{piece.media_type}]" for piece in pieces)
+
+
+def has_media(content: Content) -> bool:
+    """Whether a result has pictures, sounds or files that can be shown."""
+    return not isinstance(content, str) and any(isinstance(piece, Media) and data_url(piece) for piece in content)
 
 
 def data_url(media: Media) -> str | None:

@@ -8,6 +8,7 @@ client learns only that the run failed.
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from dragoman.engine import Orchestrator, RunResult
+from dragoman.engine import Orchestrator, Running, RunResult
 from dragoman.errors import ConfigError, DragomanError, EngineError
+from dragoman.model import AnyEvent
 
 from .ag_ui import AgUi
+from .approvals import PageApprover, WaitingRun, WaitingRuns
 from .protocol import Asked, Protocol, RunWriter
 from .ui_messages import UiMessages
 
@@ -41,6 +44,9 @@ class FrontEnd:
 
     The conversation comes from the client with every request, so the client may have written any part of it. Messages
     that instruct the model are refused unless `client_instructions` is true. Check in front of this who is asking.
+
+    With `approvals`, calls that need a yes are asked about in the page, after the agent's own approver where it has
+    one. The runs that wait are kept in the memory of this object.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class FrontEnd:
         protocol: Literal["ag_ui", "ui_messages"] | Protocol,
         *,
         client_instructions: bool = False,
+        approvals: bool = False,
         max_body: int = 16 * 1024 * 1024,
         keep_alive: float = 15.0,
     ) -> None:
@@ -60,6 +67,7 @@ class FrontEnd:
         self._agent = agent
         self.protocol = _PROTOCOLS[protocol]() if isinstance(protocol, str) else protocol
         self._instructions, self._max_body, self._keep_alive = client_instructions, max_body, keep_alive
+        self._waiting = WaitingRuns() if approvals else None
 
     def __repr__(self) -> str:
         return f"FrontEnd({self._agent!r}, {type(self.protocol).__name__})"
@@ -80,6 +88,8 @@ class FrontEnd:
         if not isinstance(said, dict):
             raise ConfigError("the request must be a JSON object")
         asked = self.protocol.read(said, instructions=self._instructions)
+        if asked.answers:
+            self._waiting_run(asked)
         return self._agent if isinstance(self._agent, Orchestrator) else self._agent(said), asked
 
     async def stream(self, body: bytes) -> AsyncGenerator[bytes, None]:
@@ -92,10 +102,23 @@ class FrontEnd:
             async for piece in pieces:
                 yield piece
 
+    def _waiting_run(self, asked: Asked) -> WaitingRun:
+        if self._waiting is None:
+            raise ConfigError("approvals are not asked for in this page: FrontEnd(approvals=True) does it")
+        return self._waiting.run_of(asked)
+
     async def _events(self, agent: Orchestrator[Any], asked: Asked) -> AsyncGenerator[bytes, None]:
         writer = self.protocol.writer(asked, masked=agent.hooks.mask is not None)
         yield _sse(writer.start())
-        running = agent.start(history=asked.conversation, stream=True)
+        approver, events = PageApprover(agent.approver), list[AnyEvent]()
+        if self._waiting is not None:
+            agent = copy.copy(agent)
+            agent.approver = approver
+        try:
+            running = self._started(agent, asked, writer, events)
+        except ConfigError as error:  # somebody else has answered since the request was read
+            yield _sse(_failed(writer, error)) + self.protocol.end
+            return
         async with aclosing(running.__aiter__()) as items:
             waiting: asyncio.Task[Any] | None = None
             try:
@@ -110,7 +133,12 @@ class FrontEnd:
                     if item is None:
                         break
                     yield _sse(writer.item(item))
-                yield _sse(_ended(writer, await running.result()))
+                result = await running.result()
+                if self._waiting is not None and result.status == "waiting":
+                    kept = self._waiting.keep(asked, running.id, result, events, approver.questions)
+                    yield _sse(writer.waits(kept.asking(), result))
+                else:
+                    yield _sse(_ended(writer, result))
             except Exception as error:  # noqa: BLE001 - the response has begun: its end says what went wrong
                 yield _sse(_failed(writer, error))
             finally:
@@ -119,6 +147,25 @@ class FrontEnd:
                     with suppress(asyncio.CancelledError):
                         await waiting
         yield self.protocol.end
+
+    def _started(
+        self, agent: Orchestrator[Any], asked: Asked, writer: RunWriter, events: list[AnyEvent]
+    ) -> Running[Any]:
+        """The run that answers a request: a new one, or one that waited for what the client says now."""
+        if not asked.answers:
+            return agent.start(history=asked.conversation, stream=True, emit=events.append)
+        kept = self._waiting_run(asked)
+        writer.continues([one.call.id for one in kept.asking()])
+        answers = kept.answers(asked.answers)
+        events += kept.events
+        running = agent.start(
+            history=kept.conversation, stream=True, emit=events.append, answers=answers, run_id=kept.run
+        )
+        running.goes_on(kept.conversation, kept.events)
+        running.counts_from(kept.events)
+        if self._waiting is not None:
+            self._waiting.forget(kept.run)
+        return running
 
     def _refused(self, method: str, content_type: str) -> tuple[int, str] | None:
         if method != "POST":

@@ -1,19 +1,20 @@
-"""The UI message stream of Vercel's AI SDK, which `useChat` reads (ai 7.0.169)."""
+"""The UI message stream of Vercel's AI SDK, which `useChat` reads (ai 7.0.173)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from dragoman.engine import RunResult
+from dragoman.engine import Answer, RunResult
 from dragoman.errors import ConfigError
-from dragoman.model import FinishReason, Media, NativeCall, NativeResult, conversation as conv
+from dragoman.model import Content, FinishReason, Media, NativeCall, NativeResult, conversation as conv
 from dragoman.model.json_text import json_text
 
 from .protocol import (
     Asked,
+    Asking,
     Events,
     Kind,
     Protocol,
@@ -21,6 +22,7 @@ from .protocol import (
     checked,
     content_text,
     data_url,
+    has_media,
     new_id,
     objects,
     read_arguments,
@@ -55,7 +57,12 @@ class UiMessages(Protocol):
         for message in messages:
             items += _read_message(message, instructions=instructions)
         thread = body.get("id")
-        return Asked(checked(tuple(items)), thread if isinstance(thread, str) else new_id(), new_id(), messages)
+        thread = thread if isinstance(thread, str) else new_id()
+        last = messages[-1] if messages else {}
+        if last.get("role") == "assistant" and (answers := _read_answers(last)):
+            # The client adds what comes now to this message, if it begins with its id.
+            return Asked(tuple(items), thread, text_of(last, "id"), messages, answers=answers)
+        return Asked(checked(tuple(items)), thread, new_id(), messages)
 
     def writer(self, asked: Asked, *, masked: bool) -> RunWriter:
         return UiMessageWriter(asked, masked=masked)
@@ -92,6 +99,19 @@ def _read_message(message: dict[str, Any], *, instructions: bool) -> list[conv.C
     return items
 
 
+def _read_answers(message: dict[str, Any]) -> dict[str, Answer]:
+    """What the user said to calls that wait for approval."""
+    answers: dict[str, Answer] = {}
+    for part in objects(message.get("parts"), "the parts of a message"):
+        approval = part.get("approval")
+        if part.get("state") == "approval-responded" and isinstance(approval, dict):
+            reason = approval.get("reason")
+            answers[text_of(approval, "id")] = Answer(
+                allowed=approval.get("approved") is True, reason=reason if isinstance(reason, str) and reason else None
+            )
+    return answers
+
+
 def _read_part(part: dict[str, Any]) -> tuple[conv.AnyPart, ...]:
     kind = part.get("type")
     if kind == "text":
@@ -111,11 +131,41 @@ def _read_part(part: dict[str, Any]) -> tuple[conv.AnyPart, ...]:
 def _read_result(id: str, part: dict[str, Any]) -> NativeResult | None:
     match part.get("state"):
         case "output-available":
-            output = part.get("output")
-            return NativeResult(id, output if isinstance(output, str) else json_text(output))
+            return NativeResult(id, _read_output(part.get("output")))
         case "output-error":
             return NativeResult(id, text_of(part, "errorText"), is_error=True)
+        case "output-denied":
+            approval = part.get("approval")
+            reason = approval.get("reason") if isinstance(approval, dict) else None
+            return NativeResult(id, f"The user refused this call{f': {reason}' if reason else '.'}", is_error=True)
     return None
+
+
+def _read_output(output: Any) -> Content:
+    """What a tool gave: text, JSON as text, or the texts and files that `_output` writes."""
+    if isinstance(output, str):
+        return output
+    files = isinstance(output, list) and any(isinstance(one, dict) and one.get("type") == "file" for one in output)
+    if not files or not all(isinstance(one, dict) and one.get("type") in ("text", "file") for one in output):
+        return json_text(output)
+    parts = [part for one in output for part in _read_part(one)]
+    return tuple(part.media if isinstance(part, conv.MediaPart) else part.text for part in parts)  # type: ignore[union-attr]
+
+
+def _output(content: Content) -> Any:
+    """What a tool gave: text, or with pictures a list of texts and files in the form of the parts of a message."""
+    if isinstance(content, str) or not has_media(content):
+        return content_text(content)
+    return [part for piece in content for part in _piece(piece)]
+
+
+def _piece(piece: str | Media) -> Events:
+    if isinstance(piece, str):
+        return [{"type": "text", "text": piece}]
+    url = data_url(piece)
+    if url is None:
+        return [{"type": "text", "text": content_text((piece,))}]
+    return [{"type": "file", "url": url, "mediaType": piece.media_type}]
 
 
 class UiMessageWriter(RunWriter):
@@ -156,20 +206,26 @@ class UiMessageWriter(RunWriter):
         return []
 
     def _returned_call(self, result: NativeResult, *, failed: bool) -> Events:
-        text, which = content_text(result.content), {"toolCallId": result.call_id, "dynamic": True}
+        which = {"toolCallId": result.call_id, "dynamic": True}
         if failed:
-            return [{"type": "tool-output-error", **which, "errorText": text}]
-        return [{"type": "tool-output-available", **which, "output": text}]
+            return [{"type": "tool-output-error", **which, "errorText": content_text(result.content)}]
+        return [{"type": "tool-output-available", **which, "output": _output(result.content)}]
 
     def _media(self, media: Media) -> Events:
-        url = data_url(media)
-        return [] if url is None else [{"type": "file", "url": url, "mediaType": media.media_type}]
+        return [part for part in _piece(media) if part["type"] == "file"]
 
     def _citation(self, citation: conv.Citation) -> Events:
         if citation.url is None:
             return []
         source = {"type": "source-url", "sourceId": new_id(), "url": citation.url}
         return [source | ({"title": citation.title} if citation.title else {})]
+
+    def _ask(self, asking: Sequence[Asking], result: RunResult[Any]) -> Events:
+        requests = []
+        for one in asking:
+            request = {"type": "tool-approval-request", "approvalId": one.id, "toolCallId": one.call.id}
+            requests.append(request | ({"reason": one.reason} if one.reason else {}))
+        return [*requests, {"type": "finish", "finishReason": "tool-calls"}]
 
     def _finish(self, result: RunResult[Any]) -> Events:
         finish = None if result.finish is None else _FINISHES.get(result.finish, "stop")
