@@ -197,7 +197,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """' Did you mean "x"?' for the closest known name, or nothing: every unknown-name message ends with it."""
     from difflib import get_close_matches  # only when something already went wrong
 
-    names = list(known)
-    lowered = {known_name.lower(): known_name for known_name in names}
+    lowered = {known_name.lower(): known_name for known_name in known}
     close = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
     return f' Did you mean "{lowered[close[0]]}"?' if close else ""

@@ -37,9 +37,9 @@ def asked(home: Path) -> Query:
 def words_of(query: Query, may_go_on: threading.Event) -> Words:
     """The full text of a history that is not read before it may be."""
 
-    def files() -> list[Found]:
+    def files() -> tuple[list[Found], int]:
         may_go_on.wait(60)
-        return query.files()
+        return query.files(), 2
 
     return Words(files, in_memory=False)
 
@@ -62,7 +62,7 @@ def test_a_search_does_not_wait_for_all_logs_and_finds_more_when_they_were_read(
 
 
 def test_what_keeps_logs_from_being_read_is_said(home: Path) -> None:
-    def fails() -> list[Found]:
+    def fails() -> tuple[list[Found], int]:
         raise LogError("the folder is on fire")
 
     searching = Words(fails, in_memory=False)
@@ -112,7 +112,7 @@ def test_a_call_that_failed_without_a_word_is_found_among_those_that_failed(home
     with (home / ".claude/projects/one/s-one.jsonl").open("a") as log:
         log.writelines(json.dumps(one) + "\n" for one in lines)
     query = asked(home)
-    searching = Words(query.files, in_memory=True)
+    searching = Words(query.without_copies, in_memory=True)
     found = searching.search(Wanted(failed=True), limit=10, offset=0)
     assert [(hit.kind, hit.tool) for hit in found.hits] == [("result", "Bash")]
     searching.close()

@@ -33,6 +33,8 @@ _PIECE: Final = 1 << 18
 _LEVEL: Final = 6
 _TRIES: Final = 5
 """How often a log that changes while it is read is read again; a log of lines only grows, and is taken as it is."""
+_AT_ONCE: Final = 500
+"""Paths that are fetched together."""
 _LAYOUT: Final = "1"
 _TABLES: Final = """
 CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT);
@@ -281,12 +283,19 @@ class Archive:
         )
         return tuple(KeptFile(id, os.fsdecode(path), *facts) for id, path, *facts in rows)
 
-    def paths(self) -> list[tuple[str, int]]:
-        """The path of every log, with its newest version: what is asked each time sessions are listed."""
-        rows = self._database.execute(
-            "SELECT path, max(versions.id) FROM logs JOIN versions ON versions.log = logs.id GROUP BY logs.id"
-        )
-        return [(os.fsdecode(path), version) for path, version in rows]
+    def paths(self) -> Iterator[tuple[str, int]]:
+        """The path of every log, with its newest version: what is asked each time sessions are listed.
+
+        There may be very many, so some are fetched at a time, and nobody who writes waits for the rest.
+        """
+        last = 0
+        while rows := self._database.execute(
+            "SELECT logs.id, path, (SELECT max(id) FROM versions WHERE log = logs.id) AS newest FROM logs"
+            " WHERE logs.id > ? AND newest IS NOT NULL ORDER BY logs.id LIMIT ?",
+            (last, _AT_ONCE),
+        ).fetchall():
+            yield from ((os.fsdecode(path), version) for _, path, version in rows)
+            last = rows[-1][0]
 
     def log(self, version: int) -> KeptLog:
         """One version."""
@@ -448,17 +457,33 @@ def is_anything_kept() -> bool:
     return default_path().is_file()
 
 
-def gone_logs(there: Iterable[str]) -> Iterator[tuple[Path, KeptLog]]:
-    """Logs that were kept and are not `there` any more, each with a copy that can be read.
+class Names:
+    """The names of logs that are there, each as two numbers: there may be very many."""
 
-    A log is still there if it was moved: clients give logs long names of their own.
-    """
-    known = set(there)
-    moved = {name for path in known if len(name := os.path.basename(path)) >= _OWN_NAME}
+    def __init__(self) -> None:
+        self._numbers: set[int] = set()
+
+    def add(self, path: str) -> None:
+        """A log that is there."""
+        self._numbers.add(hash(path))
+        if len(name := os.path.basename(path)) >= _OWN_NAME:
+            self._numbers.add(hash(name))
+
+    def has(self, path: str) -> bool:
+        """Whether a log is there, or was moved: clients give logs long names of their own."""
+        name = os.path.basename(path)
+        return hash(path) in self._numbers or (len(name) >= _OWN_NAME and hash(name) in self._numbers)
+
+
+_OWN_NAME: Final = 24
+
+
+def gone_logs(there: Names) -> Iterator[tuple[Path, KeptLog]]:
+    """Logs that were kept and are not `there` any more, each with a copy that can be read."""
     try:
         with Archive() as archive:
             for path, version in archive.paths():
-                if path in known or os.path.basename(path) in moved or os.path.lexists(path):
+                if there.has(path) or os.path.lexists(path):
                     continue
                 log = archive.log(version)
                 copy = _copied(archive, log)
@@ -468,7 +493,6 @@ def gone_logs(there: Iterable[str]) -> Iterator[tuple[Path, KeptLog]]:
         _WARNINGS.warning("kept sessions are left out: %s", error)
 
 
-_OWN_NAME: Final = 24
 _WARNINGS: Final = logging.getLogger("dragoman.logs")
 
 

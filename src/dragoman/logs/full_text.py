@@ -1,7 +1,7 @@
 """Full text of all sessions: what was said, thought, called and returned, in an index of words (SQLite's FTS5).
 
-Rules: a file is read when its size or time has changed, in one transaction; entries of files that are gone are removed.
-Of one text the first 16,000 characters are indexed. The file can be deleted at any time: it is made again.
+Rules: a file is read when it, or what is read with it, has changed, in one transaction; entries of files that are gone
+are removed. Of one text the first 16,000 characters are indexed. The file can be deleted at any time: it is made again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from dragoman.model import events as ev, outcomes as out
 
 from .export.blocks import outcome_blocks
 from .history.discover import Found, read_log
-from .history.indexed_file import name_of
+from .history.indexed_file import FACTS, facts_of, name_of
 from .history.layout import microseconds, moment_of
 from .history.sessions import key_of, numbered
 from .history.tables import as_json, failure_of, tag_of
 
-_LAYOUT: Final = 3
+_LAYOUT: Final = 4
 LONGEST: Final = 16_000
 _COLUMNS: Final = (
     *("session", "stream", "turn", "event", "kind", "client"),
@@ -94,37 +94,39 @@ class FullText:
         self._database.close()
 
     def update(self, found: Iterable[Found], progress: Callable[[int], None] | None = None) -> int:
-        """Reads the files that changed; returns how many these were."""
+        """Reads the files that changed; returns how many these were.
+
+        Of the others nothing is held, for there may be very many.
+        """
         database, read = self._database, 0
-        known = {
-            path: (id, *facts) for id, path, *facts in database.execute("SELECT id, path, size, modified FROM files")
-        }
+        seen = bytearray((database.execute("SELECT max(id) FROM files").fetchone()[0] or 0) + 1)
         for one in found:
-            name = name_of(one.path)
-            row = known.pop(name, None)
-            try:
-                status = os.stat(one.path)
-            except OSError:
-                continue
-            facts = (status.st_size, status.st_mtime_ns % (1 << 62))
-            if row is None or row[1:] != facts:
-                self._read(one, name, None if row is None else row[0], facts)
-                read += 1
+            name, facts = name_of(one.name), facts_of(one)
+            if facts is not None:
+                which = f"SELECT id, {', '.join(FACTS)} FROM files WHERE path = ?"
+                id, *known = database.execute(which, (name,)).fetchone() or (None,)
+                if id is not None and id < len(seen):
+                    seen[id] = 1
+                if tuple(known) != facts:
+                    self._read(one, name, id, facts)
+                    read += 1
             if progress is not None:
                 progress(1)
-        for id, *_ in known.values():
+        for id in [id for (id,) in database.execute("SELECT id FROM files") if id < len(seen) and not seen[id]]:
             database.execute("BEGIN IMMEDIATE")
             self._forget(id)
             database.execute("COMMIT")
         return read
 
-    def _read(self, found: Found, name: str, id: int | None, facts: tuple[int, int]) -> None:
+    def _read(self, found: Found, name: str, id: int | None, facts: tuple[Any, ...]) -> None:
         database = self._database
         database.execute("BEGIN IMMEDIATE")
         try:
             if id is not None:
                 self._forget(id)
-            id = database.execute("INSERT INTO files(path, size, modified) VALUES (?, ?, ?)", (name, *facts)).lastrowid
+            marks = ", ".join("?" * (len(FACTS) + 1))
+            added = f"INSERT INTO files(path, {', '.join(FACTS)}) VALUES ({marks})"
+            id = database.execute(added, (name, *facts)).lastrowid
             marks = ", ".join("?" * (len(_COLUMNS) + 1))
             with suppress(LogError):  # `dragoman doctor` tells what cannot be read
                 database.executemany(
@@ -207,7 +209,7 @@ def _version() -> str:
 
 _STATEMENTS: Final = (
     "CREATE TABLE about(version TEXT)",
-    "CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, modified INTEGER)",
+    f"CREATE TABLE files(id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT UNIQUE, {', '.join(FACTS)})",
     f"CREATE TABLE entries(id INTEGER PRIMARY KEY, file INTEGER, {', '.join(_COLUMNS)})",
     "CREATE INDEX entries_file ON entries(file)",
     "CREATE VIRTUAL TABLE words USING fts5(text, content='entries', content_rowid='id', tokenize='unicode61')",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from dragoman.errors import LogError
-from dragoman.logs.archive import copies_folder, gone_logs, is_anything_kept
+from dragoman.logs.archive import Names, copies_folder, gone_logs, is_anything_kept
 from dragoman.logs.base.compressed import ENDINGS, each_once
 from dragoman.logs.base.database import beginning
 from dragoman.logs.base.format import LogFormat, Places
@@ -126,9 +126,9 @@ def all_logs(
     if places is not None or not is_anything_kept():  # nothing is held of each log then
         yield from _logs_there(places, named, folders)
         return
-    there: list[str] = []
+    there = Names()
     for found in _logs_there(places, named, folders):
-        there.append(found.name)
+        there.add(found.name)
         yield found
     for copy, log in gone_logs(there):
         if log.format in FORMATS:

@@ -24,7 +24,7 @@ from dragoman import config
 from dragoman.config.files import OTHER_CACHE_DIR, make_private
 from dragoman.errors import StorageError, writing
 
-from .discover import Found, Walk
+from .discover import Found
 from .indexed_file import FACTS, FileReading, FileRow, digest, facts_of, name_of, path_of
 from .layout import (
     AGENTS,
@@ -210,7 +210,8 @@ class Index:
     def _updated(
         self, found: Iterable[Found], progress: Progress | None, *, is_everything: bool, anew: bool = False
     ) -> Counts:
-        found = found if isinstance(found, Walk) else list(found)
+        # They may be gone through twice; what is found anew each time is not held.
+        found = list(found) if isinstance(found, Iterator) else found
         try:
             return self._updated_once(found, progress, is_everything=is_everything, anew=anew)
         except sqlite3.DatabaseError as error:
@@ -411,9 +412,9 @@ class Index:
 
     # ── asking ─────────────────────────────────────────────────────────────
 
-    def files(self) -> list[FileRow]:
-        """Every indexed file, without the state of its reader."""
-        return self._file_rows("ORDER BY id")
+    def files(self, which: str = "1", *values: Any) -> list[FileRow]:
+        """Every indexed file, or those of which a condition of SQL holds, without the state of its reader."""
+        return self._file_rows(f"WHERE {which} ORDER BY id", *values)
 
     def count(self) -> int:
         """How many files are indexed."""
@@ -660,6 +661,7 @@ _LISTED: Final = (
 )
 _LOOKED_UP: Final = (
     ("files", "copy", "copy"),
+    ("files", "events", "events = unreadable AND events > 0"),
     ("session_list", "started DESC, session DESC, stream DESC, parent", ""),
     ("session_list", "client, folder, project", "parent IS NULL"),
     ("session_list", "parent", "parent IS NOT NULL"),

@@ -117,13 +117,14 @@ class Query:
 
         return without_prints(found.values())
 
-    def without_copies(self, found: Iterable[Found]) -> list[Found]:
-        """Of what `files` gave, the logs that say what no other does: no copies, no prints of sessions with a log."""
+    def without_copies(self) -> tuple[Iterable[Found], int]:
+        """The logs that say what no other does (no copies, no prints of sessions with a log), and about how many."""
+        found = self.files() if self._paths is not None else self.walk()
         index = self.settled()
         if index is None:
-            return list(found)
+            return found, self.index.count()
         copies = {path for (path,) in index.ask("SELECT path FROM files WHERE copy")}
-        return [one for one in found if name_of(one.name) not in copies]
+        return (one for one in found if name_of(one.name) not in copies), index.count() - len(copies)
 
     def walk(self) -> Walk:
         """The same, found while they are gone through."""
@@ -200,7 +201,7 @@ class Query:
             # What lies in homes that are not asked now stays in the index, and out of the answers; so does a copy.
             known = {row.path: row for row in self.index.files()}
             seen: set[tuple[object, ...]] = set()
-            copies = copies_in(self.index, known.values())
+            copies = copies_in(self.index)
             walked = (name for name in self._walked() if name not in copies)
             self.index.look_at(path_of(name) for name in walked if not is_copy(known.get(name), seen))
             self._is_looking = True

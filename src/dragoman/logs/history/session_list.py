@@ -131,9 +131,9 @@ class SessionList:
             found = list({row.session: row for row in agents}.values())
         return only_one(id, found)
 
-    def ids(self) -> list[str]:
+    def ids(self) -> Iterator[str]:
         """The ids of all sessions."""
-        return [id for (id,) in self._index.ask(f"SELECT session FROM session_list WHERE stream = 'main' {_NEWEST}")]
+        return (id for (id,) in self._index.ask(f"SELECT session FROM session_list WHERE stream = 'main' {_NEWEST}"))
 
     def beside(self, id: str) -> list[str]:
         """The ids just before and after this one in their alphabetical order."""
@@ -210,7 +210,7 @@ class SessionList:
     def _rows_of(self, sessions: set[str]) -> Iterator[tuple[Any, ...]]:
         files = sorted(self._index.files_with(sessions), key=self._place_of)
         seen: set[tuple[object, ...]] = set()
-        copies = copies_in(self._index, files)
+        copies = copies_in(self._index, {one.path for one in files})
         self._index.look_at(one.path for one in files if one.path not in copies and not is_copy(one, seen))
         whole = WholeSessions(self._index, find_repositories=False)
         ids = self._index.file_ids(one.path for one in files)

@@ -103,7 +103,7 @@ def _teller(index: Index, key: int) -> Iterator[int]:
 def _mark_copies(index: Index) -> None:
     before = {id for (id,) in index.ask("SELECT id FROM files WHERE copy")}
     now: set[int] = set()
-    for path in copies_in(index, index.files()):
+    for path in copies_in(index):
         now |= {id for (id,) in index.ask("SELECT id FROM files WHERE path = ?", path)}
     # A file without bytes is no copy, and those whose name differs are others.
     alike = f"SELECT {_ALIKE} FROM files WHERE size > 0 GROUP BY {_ALIKE} HAVING count(*) > 1"

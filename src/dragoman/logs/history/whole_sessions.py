@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -16,7 +16,7 @@ from dragoman.errors import LogError, StorageError
 
 from .index import Index
 from .indexed_file import FileRow, path_of
-from .layout import TIMES, moment_of
+from .layout import TIMES, json_text, moment_of
 from .projects import repositories_of
 from .rows import AgentRow, Row, SessionRow
 from .sessions import parents_of
@@ -284,34 +284,45 @@ def _add(row: SessionRow, more: SessionRow) -> None:
 
 # ── what is counted once ─────────────────────────────────────────────────────
 
-_SHARED: Final = """SELECT DISTINCT file FROM scopes AS one WHERE
+_SHARED: Final = """id IN (SELECT file FROM scopes AS one WHERE
  session IN (SELECT session FROM scopes GROUP BY session HAVING count(*) > 1) AND
- EXISTS (SELECT 1 FROM scopes WHERE session = one.session AND stream = one.stream AND file <> one.file)"""
+ EXISTS (SELECT 1 FROM scopes WHERE session = one.session AND stream = one.stream AND file <> one.file))"""
+_SHARED_AMONG: Final = """path IN (SELECT value FROM json_each(?)) AND EXISTS (SELECT 1 FROM scopes AS one WHERE
+ one.file = files.id AND EXISTS
+ (SELECT 1 FROM scopes WHERE session = one.session AND stream = one.stream AND file <> one.file))"""
 
 
-def copies_in(index: Index, files: Iterable[FileRow]) -> set[str]:
-    """Of files of an index, the names of those that say what others say: copies, and prints of sessions with a log.
+def copies_in(index: Index, among: Collection[str] | None = None) -> set[str]:
+    """Of these files of an index, or of all, the names of those that say what others say: copies, and prints of
+    sessions with a log.
 
     Files are compared that tell of one session, or of nothing. Beside one in which nothing can be read, nothing says of
-    which session it is: all in its folder are looked at.
+    which session it is: all in its folder are looked at. Of all others nothing is held, for there may be very many.
     """
-    rows = sorted(files, key=lambda one: one.path.split("/"))  # whoever asks, of equal ones the same is a copy
-    shared = {path for (path,) in index.ask(f"SELECT path FROM files WHERE id IN ({_SHARED})")}
-    unread = {(one.format, os.path.dirname(one.path)) for one in rows if 0 < one.events == one.unreadable}
-    perhaps = {
-        path_of(one.path): one
-        for one in rows
-        if one.path in shared or (one.format, os.path.dirname(one.path)) in unread
-    }
-    if len(perhaps) < 2:
+    shared = index.files(_SHARED) if among is None else index.files(_SHARED_AMONG, json_text(list(among)))
+    found = {one.path: one for one in (*shared, *_beside_unread(index)) if among is None or one.path in among}
+    if len(found) < 2:
         return set()
+    # Whoever asks, of equal ones the same is a copy.
+    rows = sorted(found.values(), key=lambda one: one.path.split("/"))
+    perhaps = {path_of(one.path): one for one in rows}
     from .copies import copies_among
 
     copies = {
         perhaps[path].path
         for path in copies_among(((path, one.format) for path, one in perhaps.items()), index.sessions_in)
     }
-    return copies | _prints_in(index, [one for one in rows if one.path in shared and one.path not in copies])
+    names = {one.path for one in shared} - copies
+    return copies | _prints_in(index, [one for one in rows if one.path in names])
+
+
+def _beside_unread(index: Index) -> Iterator[FileRow]:
+    """The files in which nothing can be read, and those of their formats in their folders."""
+    unread = index.files("events = unreadable AND events > 0")
+    for format, folder in {(one.format, os.path.dirname(one.path)) for one in unread}:
+        # `0` comes after `/`: between them is all that is below the folder.
+        below = index.files("path > ? AND path < ? AND format = ?", f"{folder}/", f"{folder}0", format)
+        yield from (one for one in below if os.path.dirname(one.path) == folder)
 
 
 def _prints_in(index: Index, rows: list[FileRow]) -> set[str]:

@@ -241,11 +241,10 @@ class Library:
                 self._words = Words(self._searched, in_memory=self.fresh().index.is_in_memory)
         return self._words.search(wanted, limit=limit, offset=offset)
 
-    def _searched(self) -> list[Found]:
-        """The logs whose words are searched: each session's once."""
-        files = self.query.files()  # nobody waits for this walk
+    def _searched(self) -> tuple[Iterable[Found], int]:
+        """The logs whose words are searched: each session's once. They are found while they are read."""
         with self.lock:
-            return self.fresh().without_copies(files)
+            return self.fresh().without_copies()
 
     def session_ids(self, asked: Filter) -> frozenset[str]:
         """The ids of the sessions that are asked for, and of their sub-agents."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -37,9 +37,12 @@ class _Closed(Exception):
 
 
 class Words:
-    """The full text of the logs that `files` finds. Methods may be called from any thread."""
+    """The full text of the logs that `files` finds, and about how many these are. Methods may be called from any thread.
 
-    def __init__(self, files: Callable[[], list[Found]], *, in_memory: bool) -> None:
+    There may be very many, so they may be found while they are read.
+    """
+
+    def __init__(self, files: Callable[[], tuple[Iterable[Found], int]], *, in_memory: bool) -> None:
         self._files = files
         self._text = FullText(in_memory=in_memory)
         self._lock = threading.Lock()
@@ -65,7 +68,7 @@ class Words:
             if self._text.is_in_memory:
                 if self._is_stale:
                     self._is_stale = False
-                    self._text.update(self._files())
+                    self._text.update(self._files()[0])
                 self._unread = 0
             elif self._is_stale and not self._is_reading():
                 self._is_stale = False
@@ -84,8 +87,7 @@ class Words:
     def _read(self) -> None:
         """Reads what changed, by a connection of its own: what is searched meanwhile waits for nothing."""
         try:
-            files = self._files()
-            self._unread = len(files)
+            files, self._unread = self._files()
             text = FullText()
             try:
                 text.update(files, self._count)
@@ -101,4 +103,4 @@ class Words:
     def _count(self, files: int) -> None:
         if self._is_closed:
             raise _Closed
-        self._unread = max(0, (self._unread or 0) - files)
+        self._unread = max(1, (self._unread or 0) - files)
