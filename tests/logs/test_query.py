@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from dragoman.errors import LimitReached, LogError, QueryRefused
-from dragoman.logs import Filter, Index, Query, SqlLimits, numbered, read, sessions_of, statistics
+from dragoman.logs import Filter, Index, Places, Query, SqlLimits, numbered, read, sessions_of, statistics
 from dragoman.logs.history import moment_asked
 from dragoman.logs.history.rows import TABLES, columns_of
 from dragoman.logs.history.sql import CLOSED
@@ -45,6 +45,19 @@ def utc(text: str) -> datetime.datetime:
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────
+
+
+def test_a_log_of_which_a_copy_lies_in_a_home_that_is_not_asked_is_listed(tmp_path: Path) -> None:
+    for home in ("first", "second"):
+        folder = tmp_path / home / ".claude" / "projects" / "p"
+        folder.mkdir(parents=True)
+        (folder / "s-1.jsonl").write_bytes(CLAUDE)
+    with Index(tmp_path / "index.sqlite") as index:
+        for home in ("first", "second", "first"):
+            query = Query(index, places=Places(tmp_path / home))
+            assert [(row.session, row.file) for row in query.sessions()] == [
+                ("s-1", str(tmp_path / home / ".claude/projects/p/s-1.jsonl"))
+            ]
 
 
 def test_sessions_come_newest_first_and_sub_agents_only_when_asked_for(query: Query) -> None:

@@ -198,12 +198,14 @@ class Query:
         if not self._is_fresh:
             self.refresh()
         if not self._is_looking:
-            # What lies in homes that are not asked now stays in the index, and out of the answers; so does a copy.
+            # What lies in homes that are not asked now stays in the index, and out of the answers; so does a copy of
+            # what is asked.
+            walked = self._walked()
             known = {row.path: row for row in self.index.files()}
             seen: set[tuple[object, ...]] = set()
-            copies = copies_in(self.index)
-            walked = (name for name in self._walked() if name not in copies)
-            self.index.look_at(path_of(name) for name in walked if not is_copy(known.get(name), seen))
+            copies = copies_in(self.index, set(walked))
+            own = (name for name in walked if name not in copies)
+            self.index.look_at(path_of(name) for name in own if not is_copy(known.get(name), seen))
             self._is_looking = True
         return self.index
 
