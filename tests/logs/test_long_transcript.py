@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 
 from dragoman.logs import Chosen, Query
 from dragoman.logs.export import Conversation, LongTranscript, Said, anchor, conversations_of
+from dragoman.logs.export.long_transcript import _others
+from dragoman.logs.history import spooled
 from dragoman.logs.history.spooled import Spool
 from dragoman.model import AnyEvent, UserSaid
 from tests.logs.samples import CLAUDE, SAMPLES
@@ -85,6 +88,32 @@ def test_a_log_that_grows_is_read_on_and_one_that_is_written_anew_is_not(tmp_pat
     log.unlink()
     assert not transcript.read_on()
     query.close()
+
+
+def test_all_events_are_gone_through_with_each_block_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spooled, "_BLOCK", 2)
+    blocks: list[int] = []
+    fetched = Spool._block
+
+    def block(self: Spool, number: int) -> list[AnyEvent]:
+        blocks.append(number)
+        return fetched(self, number)
+
+    monkeypatch.setattr(Spool, "_block", block)
+    (tmp_path / "s-1.jsonl").write_bytes(CLAUDE)
+    query = Query(paths=[tmp_path / "s-1.jsonl"])
+    transcript = LongTranscript(query.spooled("s-1"), ("s-1", "main"))
+    transcript.read()
+    blocks.clear()
+    assert list(transcript) == list(query.events_of("s-1"))
+    assert blocks == list(range(len(blocks)))
+    query.close()
+
+
+def test_the_events_of_agents_are_those_that_are_not_the_sessions() -> None:
+    assert list(_others(array("L", [1, 2, 5]), 8)) == [0, 3, 4, 6, 7]
+    assert list(_others(array("L"), 3)) == [0, 1, 2]
+    assert list(_others(array("L", [0, 1]), 2)) == []
 
 
 def test_calls_with_one_id_have_each_their_own_result(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from itertools import chain
 from typing import Final
 
 from dragoman.logs.history.sessions import Relations, key_of, parents_of
@@ -86,8 +87,11 @@ class LongTranscript:
     def __iter__(self) -> Iterator[ev.AnyEvent]:
         """All events, in order."""
         spool, own = self._spooled.spool, self._places.events(self._own)
+        if len(own) == len(spool):  # most sessions have no agents: their events are fetched as they lie
+            yield from spool
+            return
         yield from spool.some(own)
-        yield from (event for number, event in enumerate(spool) if not _is_in(own, number))
+        yield from spool.some(_others(own, len(spool)))
 
     def count(self, key: Key) -> int:
         """How many entries a conversation has."""
@@ -132,6 +136,14 @@ class LongTranscript:
         for record, first in enumerate(self._places.records):
             (order if _is_in(own, first) else others).append(record)
         return order + others
+
+
+def _others(numbers: array[int], end: int) -> Iterator[int]:
+    """The numbers before an end that are not among these, which are in order."""
+    begin = 0
+    for number in chain(numbers, (end,)):
+        yield from range(begin, number)
+        begin = number + 1
 
 
 def _is_in(numbers: array[int], number: int) -> bool:
