@@ -458,21 +458,23 @@ def is_anything_kept() -> bool:
 
 
 class Names:
-    """The names of logs that are there, each as two numbers: there may be very many."""
+    """The names of logs that are there. A log that was moved is there: clients give logs long names of their own."""
 
     def __init__(self) -> None:
-        self._numbers: set[int] = set()
+        from dragoman.logs.seen import Seen
+
+        self._seen = Seen()
 
     def add(self, path: str) -> None:
         """A log that is there."""
-        self._numbers.add(hash(path))
+        self._seen.add(path)
         if len(name := os.path.basename(path)) >= _OWN_NAME:
-            self._numbers.add(hash(name))
+            self._seen.add(name)
 
     def has(self, path: str) -> bool:
-        """Whether a log is there, or was moved: clients give logs long names of their own."""
+        """Whether a log is there, here or elsewhere."""
         name = os.path.basename(path)
-        return hash(path) in self._numbers or (len(name) >= _OWN_NAME and hash(name) in self._numbers)
+        return path in self._seen or (len(name) >= _OWN_NAME and name in self._seen)
 
 
 _OWN_NAME: Final = 24

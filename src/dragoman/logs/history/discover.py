@@ -112,7 +112,7 @@ def _place_of(path: Path | str, status: os.stat_result | None) -> object | None:
         return str(path)
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
         return None
-    return hash((status.st_dev, status.st_ino)) if status.st_ino else str(path)
+    return (status.st_dev, status.st_ino) if status.st_ino else str(path)
 
 
 def all_logs(
@@ -136,18 +136,18 @@ def all_logs(
 
 
 def _logs_there(places: Places | None, named: Mapping[str, Path] | None, folders: Iterable[Path]) -> Iterator[Found]:
-    seen: set[object] = set()
+    from dragoman.logs.seen import Seen  # where files are named, nothing is walked
+
+    seen = Seen()
     for name, home in homes(places, named):
         for path, status in _files_of(FORMATS[name], home):
             place = _place_of(path, status)
-            if place is not None and place not in seen:
-                seen.add(place)
+            if place is not None and seen.add(place):
                 yield Found(path, name, home, None, status)
     for folder in folders:
         for found in _below(folder) if _is_folder(folder) else ():
             place = _place_of(found.path, _status_of(found.path))
-            if place is not None and place not in seen:
-                seen.add(place)
+            if place is not None and seen.add(place):
                 yield Found(found.path, found.format, folder, found.sessions)
 
 
