@@ -121,11 +121,12 @@ def _is_pipe(name: str) -> bool:
 def _kept(pipe: str) -> str:
     """What comes out of a pipe, in a file until the end: a log is known by its content, and its bytes are shown."""
     import shutil
-    import tempfile
 
-    folder = tempfile.mkdtemp(prefix="dragoman-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    kept = Path(folder, "stdin" if pipe == "-" else Path(pipe).name)
+    from dragoman.config.files import ScratchFolder
+
+    folder = ScratchFolder()
+    atexit.register(folder.close)
+    kept = folder.path / ("stdin" if pipe == "-" else Path(pipe).name)
     with kept.open("wb") as file:
         if pipe == "-":
             shutil.copyfileobj(sys.stdin.buffer, file)

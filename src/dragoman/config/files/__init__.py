@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         replacing as replacing,
         write_private as write_private,
     )
+    from .scratch import ScratchFolder as ScratchFolder, clear_scratch as clear_scratch
     from .toml_text import TextPlace as TextPlace, read_toml as read_toml
     from .whole_file import written_whole as written_whole
     from .yaml_text import YamlProblems as YamlProblems, read_yaml as read_yaml
@@ -41,6 +42,7 @@ else:
             "keys": ("store_key", "stored_key", "stored_keys"),
             "ordinary_file": ("read_ordinary_file", "read_with_place"),
             "private_file": ("make_private", "private", "replacing", "write_private"),
+            "scratch": ("ScratchFolder", "clear_scratch"),
             "toml_text": ("TextPlace", "read_toml"),
             "whole_file": ("written_whole",),
             "yaml_text": ("YamlProblems", "read_yaml"),

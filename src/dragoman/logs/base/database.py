@@ -15,7 +15,8 @@ from dragoman.errors import LogError
 
 if TYPE_CHECKING:
     import sqlite3
-    from tempfile import TemporaryDirectory
+
+    from dragoman.config.files import ScratchFolder
 
 SQLITE = b"SQLite format 3\x00"
 """How a database begins."""
@@ -67,7 +68,7 @@ class Copy:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._pieces: list[bytes] = []
-        self._folder: TemporaryDirectory[str] | None = None
+        self._folder: ScratchFolder | None = None
         self._open: IO[bytes] | None = None
         self._log = beginning(log_beside(path), _LOG_HEAD)
         self.size = 0
@@ -133,9 +134,9 @@ class Copy:
         return sqlite3.connect(file)
 
     def _put_down(self) -> IO[bytes]:
-        from tempfile import TemporaryDirectory
+        from dragoman.config.files import ScratchFolder
 
-        self._folder = TemporaryDirectory(prefix="dragoman-")
+        self._folder = ScratchFolder()
         self._open = self._file.open("wb")
         self._open.writelines(self._pieces)
         self._pieces.clear()
@@ -144,7 +145,7 @@ class Copy:
     @property
     def _file(self) -> Path:
         assert self._folder is not None
-        return Path(self._folder.name) / "copy.db"
+        return self._folder.path / "copy.db"
 
     def close(self) -> None:
         """Takes the copy away."""
@@ -152,4 +153,4 @@ class Copy:
         if self._open is not None:
             self._open.close()
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.close()

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import msgspec
 
+from dragoman.config.files import ScratchFolder
 from dragoman.errors import LogError
 from dragoman.logs.base.compressed import plain_name
 from dragoman.logs.base.database import SQLITE
@@ -294,8 +294,8 @@ def _opened(one: Input) -> Iterator[tuple[Path, _Pieces]]:
         yield Path(one.name), _Pieces(one.address, lambda: _pieces_of_file(one.name))
         return
     place = place_of(one.root)
-    with TemporaryDirectory(prefix="dragoman-") as folder:
-        copies = Copies(place, Path(folder))
+    with ScratchFolder() as folder:
+        copies = Copies(place, folder)
         if one.beside:
             copies.fetch(one.beside)
         yield copies.path(one.name), _Pieces(one.address, lambda: place.pieces(one.name, one.etag), copies)

@@ -11,11 +11,11 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, Any, Final
 
 import msgspec
 
+from dragoman.config.files import ScratchFolder
 from dragoman.errors import ConfigError, LogError, MissingExtra, StorageError
 from dragoman.logs.history.layout import TIMES, cells_of, writable
 from dragoman.logs.history.rows import TABLES, AgentRow, Row, SessionRow, columns_of
@@ -157,7 +157,7 @@ class PartWriter:
         self._encode = msgspec.json.Encoder().encode
 
     def __enter__(self) -> PartWriter:
-        self._folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="dragoman-")))
+        self._folder = self._stack.enter_context(ScratchFolder())
         self._files: dict[str, IO[bytes]] = {
             name: self._stack.enter_context((self._folder / f"{name}.json").open("wb")) for name in PART_TABLES
         }
@@ -230,8 +230,8 @@ def rows_of(database: Any, place: Place, part: Manifest, table: str, addresses: 
     if not part.rows.get(table):
         return
     kind = PART_TABLES[table]
-    with TemporaryDirectory(prefix="dragoman-") as folder:
-        path = Path(folder, "part.parquet")
+    with ScratchFolder() as folder:
+        path = folder / "part.parquet"
         with path.open("wb") as file:
             for piece in place.pieces(table_name(table, part.part)):
                 file.write(piece)

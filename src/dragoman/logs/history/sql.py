@@ -18,13 +18,14 @@ from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 from threading import Thread
 from time import monotonic
 from typing import Any, Final
 
 import msgspec
 
+from dragoman.config.files import ScratchFolder
 from dragoman.environment import child_environment
 from dragoman.errors import LimitReached, MissingExtra, QueryRefused
 
@@ -126,7 +127,7 @@ class Asked:
 
         Else `False` says that the statement means a column that it does not name.
         """
-        with ExitStack() as stack, TemporaryDirectory(prefix="dragoman-") as folder:
+        with ExitStack() as stack, ScratchFolder() as folder:
             self._stack = stack
             self._start(packages)
             named = self._expect("named", limited=False)
@@ -135,7 +136,7 @@ class Asked:
             declared = []
             for name in _named(self._text):
                 chosen = _chosen(name, columns)
-                statements += _filled(Path(folder), self._rows_of, name, chosen)
+                statements += _filled(folder, self._rows_of, name, chosen)
                 if columns is not None:
                     declared.append(f"CREATE OR REPLACE TABLE {_declared(name, columns_of(TABLES[name]))}")
             self._tell({"statements": [*statements, *((one, []) for one in CLOSED)], "declared": declared})
@@ -317,8 +318,8 @@ def _named(text: str) -> list[str]:
 
 def load(database: Any, rows_of: Rows, name: str) -> None:
     """Fills a table of a database of our own."""
-    with TemporaryDirectory(prefix="dragoman-") as folder:
-        for statement, values in _filled(Path(folder), rows_of, name, columns_of(TABLES[name])):
+    with ScratchFolder() as folder:
+        for statement, values in _filled(folder, rows_of, name, columns_of(TABLES[name])):
             database.execute(statement, values)
 
 
