@@ -1,6 +1,8 @@
 """How a provider's wire carries calls: pure codecs, no I/O.
 
-`APIS` names them; each is an `Api` (see there for what a codec does).
+`APIS` names them; each is an `Api` (see there for what a codec does). Where a comment says in brackets with which model
+and when something was seen, another name there (`rig`, `ruby_llm`, `pydantic-ai`, …) is the public project that
+recorded the traffic.
 """
 
 from __future__ import annotations

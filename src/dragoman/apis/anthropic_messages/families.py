@@ -32,9 +32,9 @@ class Family(Value, frozen=True):
     """Whether tools may be strict; `Limits` has their number under the name `Features` has this by."""
 
 
-# Name rules: the API's own messages for refused names; the documentation says 64 where the newest SDK is silent.
-# Strict limits: recorded refusals ("too many optional parameters (25) … limit: 24", "limit: 16 parameters with
-# unions") and the documentation's 20 strict tools.
+# Name rules: the API's own messages for refused names; its page on tools says 64 where anthropic 2.8.0 is silent.
+# Strict limits: refusals by claude-sonnet-4-6 ("too many optional parameters (25) … limit: 24", "limit: 16 parameters
+# with unions"; recorded by rig), and 20 strict tools by the page on structured outputs.
 LIMITS = Limits(
     name_length=64,
     name_pattern=r"[a-zA-Z0-9_-]+",
@@ -95,7 +95,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("*claude-*-4[-.]6*", {**_ADAPTIVE, "max_output_tokens": 64_000}),
     ("*claude-opus-4[-.]6*", {"max_output_tokens": 128_000}),
     ("*claude-opus-4[-.][789]*", _EFFORT_ONLY),
-    ("*claude-opus-4[-.][89]*", {"system_turns": True}),  # recorded: thirteen accepted on Opus 4.8
+    ("*claude-opus-4[-.][89]*", {"system_turns": True}),  # thirteen requests to Opus 4.8 (pydantic-ai, rig)
     ("*claude-sonnet-[5-9]*", _FIFTH),
     ("*claude-opus-[5-9]*", _FIFTH),
     ("*claude-haiku-[5-9]*", _FIFTH),
@@ -108,7 +108,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
 BUDGETS: Mapping[str, int] = {"low": 1024, "medium": 4096, "high": 16_384}
 LEAST_BUDGET = LIMITS.least_thinking_tokens or 0
 
-# What still needs a header, by what the body holds. The versions are those the SDK types and the recordings name.
+# What still needs a header, by what the body holds. The versions are those of anthropic 2.8.0 and the recordings.
 TOOL_BETAS: Sequence[tuple[str, str]] = (
     ("*_20241022", "computer-use-2024-10-22"),
     ("computer_20250124", "computer-use-2025-01-24"),

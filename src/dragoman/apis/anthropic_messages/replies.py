@@ -59,7 +59,7 @@ def _content(body: dict[str, Any]) -> tuple[conv.AnyPart, ...]:
         return read_blocks(content)
     if isinstance(content, str):
         return (conv.TextPart(content),)
-    completion = body.get("completion")  # the text completions before messages, still in recordings of Bedrock
+    completion = body.get("completion")  # text completions, as of claude-v2.1 on Bedrock (openllmetry)
     if isinstance(completion, str):
         return (conv.TextPart(completion),)
     if content is None and (body.get("type") == "message" or "stop_reason" in body):
@@ -194,7 +194,7 @@ _REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid")
 def read_error(status: int | None, headers: Mapping[str, str], body: Any) -> EngineError:
     """An error, as the API itself or a cloud that hosts it says it."""
     said = as_json(body)
-    if isinstance(said, list) and len(said) == 1:  # Google's APIs send a streamed error as a list (documented)
+    if isinstance(said, list) and len(said) == 1:  # Google's APIs send a streamed error so (google-genai 3.3)
         said = said[0]
     lowered = {name.lower(): value for name, value in headers.items()}
     message, code = _message(said)

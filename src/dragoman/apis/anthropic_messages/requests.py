@@ -71,7 +71,7 @@ class RequestWriter:
             "max_tokens": max_tokens(request, self._family),
             "messages": self._messages,
         }
-        if "anthropic_version" in options or not request.model:  # Bedrock and Vertex: named by the URL (documented)
+        if "anthropic_version" in options or not request.model:  # Bedrock, Vertex: in the URL (SDK 2.10.0)
             del body["model"]
         if self._system:
             plain = len(self._system) == 1 and self._system[0].keys() == {"type", "text"}

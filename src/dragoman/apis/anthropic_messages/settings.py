@@ -13,7 +13,7 @@ from dragoman.model.request import ProviderDefinition, Request, Thinking, ToolCh
 from . import families
 from .blocks import inside
 
-# All recorded traffic is of this version. 2026-10-21 differs from it only in what it refuses: sampling parameters, and
+# All traffic recorded until August 2026 is of this version. 2026-10-21 only refuses more: sampling parameters, and
 # documents in the model's turns and citations in the user's, which are never written.
 VERSION = "2023-06-01"
 

@@ -766,10 +766,10 @@ def is_too_long(error: EngineError) -> bool:
 
 
 _TOO_LONG = (
-    # What providers say of a request that is longer than the model takes: recorded, or of their documentation.
-    "context_length_exceeded",  # OpenAI's code, recorded at Azure, OpenRouter, DeepSeek and others
-    "prompt is too long",  # Anthropic, documented
+    # What providers say of a request that is longer than the model takes.
+    "context_length_exceeded",  # OpenAI's code, recorded by ruby_llm in 2026 at Azure, OpenRouter, DeepSeek and others
+    "prompt is too long",  # Anthropic: "prompt is too long: 208310 tokens > 200000 maximum" (claude-code#12186)
     "exceeds the maximum number of tokens",  # Gemini: "The input token count (…) exceeds the maximum number of tokens"
-    "maximum context length",  # recorded at OpenRouter and DeepSeek
-    "exceeds the available context size",  # recorded at llama.cpp
+    "maximum context length",  # recorded by ruby_llm in 2026 at OpenRouter and DeepSeek
+    "exceeds the available context size",  # recorded by rig in 2026 at llama.cpp (Qwen3-1.7B)
 )

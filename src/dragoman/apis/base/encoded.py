@@ -78,7 +78,7 @@ class Encoded(msgspec.Struct, frozen=True):
 # stays in the conversation every later request would fail, too. So it is never sent: a text stands in its place.
 
 USUAL_PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""The types of pictures that Anthropic and OpenAI document. Gemini documents others."""
+"""The types of pictures on the pages on vision of Anthropic and OpenAI. Gemini's page on images lists others."""
 
 
 def picture_type(media_type: str, taken: frozenset[str]) -> str | None:

@@ -90,7 +90,8 @@ def _raw_tool(entry: Mapping[str, Any]) -> RawTool:
         is_function = bool(declared) or entry.get("type") in (None, "function", "custom")
         return RawTool(tuple(names), is_function)
     kind = entry.get("type")
-    kinds = [kind] if isinstance(kind, str) else [_snake(key) for key in entry]  # Gemini's, as documented
+    # Gemini's have no type: each is a key of its own (google-genai 3.1).
+    kinds = [kind] if isinstance(kind, str) else [_snake(key) for key in entry]
     return RawTool(
         tuple(dict.fromkeys(name for kind in kinds for name in (kind, _VERSION.sub("", kind)))), is_function=False
     )

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dragoman.model.request import Features, Limits
 
-# Names: the API's own message on a bad function name, and the documentation of FunctionDeclaration.
+# Names: the API's own message on a bad function name, and FunctionDeclaration in google-genai 3.1.
 LIMITS: Final = Limits(
     tools=512,
     name_length=128,
@@ -49,7 +49,7 @@ BUDGETS: Final[Mapping[str, int]] = {"low": 1024, "medium": 8192, "high": 24576}
 """Thinking levels in tokens, for the models that count: the middle and the top of what 2.5 Flash takes."""
 
 DUMMY_SIGNATURE: Final = "skip_thought_signature_validator"
-"""What the documentation says to send for a call that this model did not make, where a signature is demanded."""
+"""What Gemini's page on thought signatures says to send for a call that this model did not make."""
 
 
 @lru_cache(maxsize=256)

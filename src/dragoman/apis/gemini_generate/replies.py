@@ -22,7 +22,7 @@ FINISH_NUMBERS: Final = (
     *("PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "MODEL_ARMOR", "IMAGE_SAFETY"),
     *("IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_OTHER", "UNEXPECTED_TOOL_CALL", "NO_IMAGE"),
 )
-"""Reasons by their number: recorded at Vertex alone, so they are Vertex's."""
+"""Reasons by their number, as Vertex gives them (gemini-2.5-pro, 2025-06 to 2025-12, opentelemetry-python-contrib)."""
 
 _FINISH: Final = {
     "STOP": FinishReason.STOP,

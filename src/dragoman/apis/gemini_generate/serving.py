@@ -177,7 +177,7 @@ def _ended(reply: conv.Reply, content: dict[str, Any]) -> dict[str, Any]:
 def _finish(raw: str | None) -> dict[str, Any]:
     if raw is None:
         return {}
-    return {"finishReason": int(raw) if raw.isdecimal() else raw}  # recorded at Vertex: numbers
+    return {"finishReason": int(raw) if raw.isdecimal() else raw}  # numbers: Vertex in 2025
 
 
 def _candidate(reply: conv.Reply, place: int) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 _STRING_FORMATS = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
-)  # documented for OpenAI's strict mode; Anthropic's has `uri` besides
+)  # OpenAI's guide on structured outputs; Anthropic's page has `uri` besides
 
 OPENAI = Rules(name="OpenAI", array_items=True, root_properties=True)
 

@@ -49,12 +49,12 @@ FEATURES = Features(
 )
 
 _OPENAI: Mapping[str, Any] = {
-    "choices": ("auto", "none", "required", "one", "subset"),  # `allowed_tools`: API reference of OpenAI alone
+    "choices": ("auto", "none", "required", "one", "subset"),  # `allowed_tools`: in openai 3.49.0
     "strict_tools": True,
-    "cache_key": True,  # `prompt_cache_key`: recorded at OpenAI; Groq and Mistral refuse unknown keys
+    "cache_key": True,  # `prompt_cache_key`: OpenAI (gpt-5.6-sol, July 2026); others may refuse unknown keys
     "call_id_length": 40,  # "Invalid 'messages[1].tool_calls[0].id': string too long. Expected … maximum length 40"
     "developer": True,
-    "video": False,  # the SDK's types of a content part: text, image_url, input_audio (wav, mp3), file
+    "video": False,  # content parts of openai 3.49.0: text, image_url, input_audio (wav, mp3), file
     "sounds": ("wav", "mp3"),
 }
 _SILENT: Mapping[str, Any] = {"thinking": False, "thinking_form": None}
@@ -94,14 +94,14 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ),
     ("gpt-5.[1-9]*", {"effort_off": "none"}),  # recorded for gpt-5.2
     ("gpt-5-chat*", {**_SILENT, "sampling": True}),
-    ("*/*", {"thinking_form": "reasoning"}),  # a provider's prefix, recorded at OpenRouter and gateways like it
+    ("*/*", {"thinking_form": "reasoning"}),  # a provider's prefix: OpenRouter and Vercel's gateway (2025-07 on)
     ("openai/*", {"thinking_form": "effort", "strict_tools": True, "developer": True}),
     ("openai/gpt-5*", {"effort_off": "minimal"}),
     ("openai/gpt-oss*", {"effort_off": None, "strict_tools": False, "developer": False}),
-    ("[qQ]wen/*", {"thinking_form": "effort"}),  # recorded at Groq and Doubleword
+    ("[qQ]wen/*", {"thinking_form": "effort"}),  # Groq (qwen3-32b) and Doubleword (Qwen3.5-9B), June 2026
     ("@cf/*", {"thinking_form": "effort"}),
     ("workers-ai/*", {"thinking_form": "effort"}),
-    ("qwen3*", {"thinking_form": "enable"}),  # recorded at GPUStack and Ollama; Alibaba's own name for it
+    ("qwen3*", {"thinking_form": "enable"}),  # GPUStack and Ollama (ruby_llm, June 2026); Alibaba's own name
     ("deepseek-*", {"thinking_form": "type"}),
     # The API's message for deepseek-chat and deepseek-v4-pro: "This response_format type is unavailable now"
     # (llm-exe#662). The reference of Groq lists the models that take a schema; its llamas are not among them.
@@ -112,7 +112,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("glm-*", {"thinking_form": "type"}),
     ("grok-*", {"effort_off": None}),
     *(
-        # Recorded at Mistral: `random_seed`, usage unasked, and a refusal of keys it does not know.
+        # Mistral: `random_seed`, and usage unasked (recorded by dd-trace-py and rig, 2025-12 to 2026-07).
         (f"{name}*", {"seed_key": "random_seed", "include_usage": False})
         for name in (
             "mistral-",

@@ -52,7 +52,7 @@ def _message(body: Any, inner: dict[str, Any]) -> str:
     if said is None:
         said = body if isinstance(body, str) else write_json(body) if body not in (None, {}) else ""
     raw = as_name(as_object(inner.get("metadata")).get("raw"))
-    if raw is not None and raw not in said:  # recorded at OpenRouter: what the provider behind it said
+    if raw is not None and raw not in said:  # OpenRouter: what the provider behind it said (gemini-2.0-flash)
         said = f"{said}: {raw}"
     return said.strip()[:_LONGEST] or "the provider gave no reason"
 

@@ -27,24 +27,24 @@ from .values import NAME, beside, signature_of, without_signature, write_json
 
 FINISHES = {
     "stop": conv.FinishReason.STOP,
-    "eos": conv.FinishReason.STOP,  # recorded at Together
+    "eos": conv.FinishReason.STOP,  # Together (Mixtral in June 2024, Qwen2.5 in February 2025; openllmetry)
     "end_turn": conv.FinishReason.STOP,
     "stop_sequence": conv.FinishReason.STOP_SEQUENCE,
     "length": conv.FinishReason.LENGTH,
     "max_tokens": conv.FinishReason.LENGTH,
-    "model_length": conv.FinishReason.CONTEXT_EXCEEDED,  # documented by Mistral
+    "model_length": conv.FinishReason.CONTEXT_EXCEEDED,  # Mistral (SDK 3.7.0)
     "tool_calls": conv.FinishReason.CALLS,
     "function_call": conv.FinishReason.CALLS,
     "content_filter": conv.FinishReason.FILTERED,
-    "sensitive": conv.FinishReason.FILTERED,  # documented by Z.ai
+    "sensitive": conv.FinishReason.FILTERED,  # Z.ai (SDK 0.2.3)
     "refusal": conv.FinishReason.REFUSED,
-    "error": conv.FinishReason.ERROR,  # documented by OpenRouter and Mistral
-    "network_error": conv.FinishReason.ERROR,  # documented by Z.ai
-    "insufficient_system_resource": conv.FinishReason.INTERRUPTED,  # documented by DeepSeek
+    "error": conv.FinishReason.ERROR,  # OpenRouter (SDK 1.3.84) and Mistral (SDK 3.7.0)
+    "network_error": conv.FinishReason.ERROR,  # Z.ai (SDK 0.2.3)
+    "insufficient_system_resource": conv.FinishReason.INTERRUPTED,  # DeepSeek (@ai-sdk/deepseek 2.0.69)
 }
 
 GROQ = "groq"
-"""The namespace of `executed_tools`, recorded at Groq alone: its names are its own."""
+"""The namespace of `executed_tools`, which Groq alone has (compound-beta, pydantic-ai, 2025-09 to 2026-07)."""
 
 _TEXT_KEYS = {"reasoning.summary": "summary", "reasoning.encrypted": "data"}
 """Where a reasoning detail of a type holds what it says; all others under `text`."""
@@ -124,7 +124,7 @@ def usage_of(body: dict[str, Any], choices: list[dict[str, Any]]) -> tuple[conv.
     groq = as_object(body.get("x_groq")).get("usage")
     if isinstance(groq, dict):
         return read_usage(groq), "x_groq"
-    for choice in choices:  # documented for Moonshot's streams
+    for choice in choices:  # Moonshot's streams (its API reference: the last choice has it)
         if isinstance(choice.get("usage"), dict):
             return read_usage(choice["usage"]), None
     return conv.Usage(), None
@@ -383,7 +383,7 @@ def _audio(rest: dict[str, Any]) -> list[conv.AnyPart]:
 
 
 def _images(rest: dict[str, Any]) -> list[conv.AnyPart]:
-    """Images a model made, as OpenRouter sends them (recorded)."""
+    """Images a model made, as OpenRouter sends them (openrouter SDK 1.3.84)."""
     images = rest.get("images")
     if not isinstance(images, list) or not images:
         return []

@@ -137,7 +137,7 @@ def _message(parts: Iterable[conv.AnyPart], kept: dict[str, Any], definitions: S
         elif isinstance(part, conv.ThinkingPart) and "field" not in own:
             if not part.text:
                 continue
-            # The field of most servers for a model's thoughts (recorded at DeepSeek and others); OpenAI's own has none.
+            # The field of most servers for a model's thoughts (DeepSeek, llama.cpp, Z.ai in 2026); OpenAI has none.
             part = conv.ThinkingPart(part.text, metadata={NAME: {"field": "reasoning_content"}})
         elif isinstance(part, conv.MediaPart) and own.get("field") == "audio":
             sound = {"id": part.media.file_id, "data": part.media.data, **as_object(own.get("item"))}

@@ -101,7 +101,7 @@ def read_choice(given: Any) -> req.ToolChoice | None:
     """A `tool_choice`, or `None` for one we have no words for."""
     if given in ("auto", "none", "required"):
         return req.ToolChoice(given)
-    if given == "any":  # recorded at Mistral
+    if given == "any":  # Mistral's word (rig and pydantic-ai, January 2026)
         return req.ToolChoice("required")
     choice = as_object(given)
     name = _name_in(choice)

@@ -13,12 +13,12 @@ from dragoman.model.json_values import as_object
 
 from .values import beside, count_or_none
 
-_READ = (  # recorded at OpenAI, DeepSeek, Doubleword and other gateways, Hugging Face and Moonshot, Mistral
-    ("prompt_tokens_details", "cached_tokens"),
-    ("prompt_cache_hit_tokens",),
-    ("cache_read_input_tokens",),
-    ("cached_tokens",),
-    ("num_cached_tokens",),
+_READ = (
+    ("prompt_tokens_details", "cached_tokens"),  # OpenAI (gpt-4o, 2025)
+    ("prompt_cache_hit_tokens",),  # DeepSeek (v4, 2026)
+    ("cache_read_input_tokens",),  # Doubleword (Qwen3.5, 2026) and gateways
+    ("cached_tokens",),  # Hugging Face (DeepSeek-R1), Together (Llama 3.3), Moonshot (kimi-k2.6)
+    ("num_cached_tokens",),  # Mistral (medium, February 2026)
 )
 _WRITTEN = (("prompt_tokens_details", "cache_write_tokens"), ("cache_creation_input_tokens",))
 _REASONING = (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens",))
@@ -35,7 +35,7 @@ def read_usage(usage: Any) -> Usage:
     output = _output(prompt, completion, reasoning, total)
     spoken = count_or_none(as_object(usage.get("prompt_tokens_details")).get("audio_tokens"))
     if prompt is not None and spoken and total == prompt + spoken + (completion or 0):
-        prompt += spoken  # recorded: voxtral-small counts the sound beside the prompt
+        prompt += spoken  # voxtral-small counts the sound beside the prompt (rig, August 2026)
     fresh, written = _fresh(prompt, read, written, rest)
     requests = _requests(rest)
     counted = Usage(fresh, read, written, output, reasoning, requests=requests)
@@ -48,7 +48,7 @@ def _output(prompt: int | None, completion: int | None, reasoning: int | None, t
     if completion is None:
         return reasoning or None
     if reasoning and total is not None and total == (prompt or 0) + completion + reasoning:
-        return completion + reasoning  # recorded: xAI's models count reasoning beside the completion
+        return completion + reasoning  # xAI's models count it beside (grok-4-fast, fantasy, February 2026)
     return completion
 
 
@@ -60,10 +60,10 @@ def _fresh(
     if prompt is None or cached <= prompt:
         return (None if prompt is None else prompt - cached), written
     if read and written and max(read, written) <= prompt:
-        # recorded at OpenRouter (gemini-2.5-flash): the same tokens as read and as written. They are counted once.
+        # OpenRouter gives the same tokens as read and as written (gemini-2.5-flash, pydantic-ai, March 2026).
         rest["cache_write_tokens"] = written
         return prompt - read, None
-    return prompt, written  # recorded: grok-4-1-fast on Azure counts the cached ones beside the prompt
+    return prompt, written  # grok-4-1-fast on Azure counts the cached beside the prompt (ruby_llm, June 2026)
 
 
 def _taken(rest: dict[str, Any], path: tuple[str, ...]) -> int | None:

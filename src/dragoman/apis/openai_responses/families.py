@@ -9,11 +9,11 @@ from typing import Any
 from dragoman.model.request import Features, Limits, Thinking
 
 LIMITS = Limits(
-    tools=128,  # the API's message, as clients' issues quote it
-    name_length=64,  # FunctionDefinition of the SDK
+    tools=128,  # "Invalid 'tools': array too long. Expected an array with maximum length 128"
+    name_length=64,  # FunctionDefinition of openai 3.49.0
     name_pattern=r"[a-zA-Z0-9_-]+",
     call_id_length=64,  # the API's message for a longer one (codex#14355)
-    schema_depth=10,  # this and the next two: documentation of strict schemas
+    schema_depth=10,  # this and the next two: OpenAI's guide on structured outputs
     schema_properties=5000,
     enum_values=1000,
     stop_sequences=0,  # the request has no such field
@@ -32,7 +32,8 @@ FEATURES = Features(
 )
 
 _ALL = ("none", "minimal", "low", "medium", "high")
-# Freeform tools are recorded on gpt-5 and later alone: older models are offered functions, which they surely take.
+# Freeform tools are recorded on gpt-5 and later alone (langchain, lingua, 2025 and 2026): older models are offered
+# functions, which they surely take.
 _OLD = {"thinking": False, "freeform_tools": False, "deferred_tools": False}
 _O_SERIES = {
     "efforts": ("low", "medium", "high"),
@@ -43,7 +44,7 @@ _O_SERIES = {
 }
 
 FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
-    # Recorded with OpenAI's own models; other servers of this API may refuse a field they do not know.
+    # Recorded with OpenAI's own models (gpt-5-nano to gpt-5.6); other servers may refuse a field they do not know.
     *((f"{name}*", {"cache_key": True}) for name in ("gpt-", "chatgpt-", "o[1-9]", "codex-", "computer-use-")),
     ("*gpt-3.5*", _OLD),
     ("*gpt-4*", _OLD),
@@ -54,10 +55,10 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
         (name, {"response_schema": False})
         for name in ("*gpt-3*", "*gpt-4", "*gpt-4-*", "*gpt-4o-2024-05-13", "chatgpt-4o*", "o1-mini*", "o1-preview*")
     ),
-    # recorded: o4-mini refuses "minimal" and names low, medium and high
+    # The API's message: "'minimal' is not supported with the 'o4-mini' model. … 'low', 'medium', and 'high'".
     ("o[134]*", _O_SERIES),
     ("*/o[134]*", _O_SERIES),
-    # recorded: gpt-5 takes "minimal"; tools that are searched for are recorded on 5.3-codex and from 5.4 on
+    # gpt-5 takes "minimal" (lingua, September 2025); tool search is recorded on 5.3-codex and from 5.4 on (March 2026).
     ("*gpt-5*", {"efforts": ("minimal", "low", "medium", "high"), "deferred_tools": False, "sampling": False}),
     # the API's message: gpt-5.1 refuses "minimal" and names these (openai-agents-python#2089)
     ("*gpt-5.[1-9]*", {"efforts": ("none", "low", "medium", "high")}),
@@ -67,7 +68,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("*gpt-5*codex*", {"efforts": ("low", "medium", "high")}),
     ("*gpt-5-pro*", {"efforts": ("high",)}),  # opencode#3474
     ("*gpt-5*chat*", {"efforts": ("medium",), "sampling": True}),  # the API's message for 5.2 (chatwise-releases#1257)
-    ("*grok*", {"unchecked_reasoning": True}),  # recorded: reasoning items with ids before calls without
+    ("*grok*", {"unchecked_reasoning": True}),  # reasoning items with ids before calls without (4.3, rig, August 2026)
 )
 """(glob, changes). `efforts` are the words for how much a model may think, least first; not listed: all are tried.
 `unchecked_reasoning`: nobody minds what follows a reasoning item."""

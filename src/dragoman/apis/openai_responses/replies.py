@@ -14,7 +14,7 @@ from dragoman.model.json_values import as_name, as_object, as_text
 from .fields import NAME, as_count, own, without
 from .items import read_items
 
-_STOPPED = ("completed", "complete")  # the second in a few recordings
+_STOPPED = ("completed", "complete")  # the second: gpt-5 in March 2025 (pydantic-ai)
 _CUT: Mapping[str, FinishReason] = {
     "max_output_tokens": FinishReason.LENGTH,
     "content_filter": FinishReason.FILTERED,
@@ -150,8 +150,9 @@ def _requests(rest: dict[str, Any], tool_usage: Mapping[str, Any]) -> dict[str, 
 
 # ── errors ───────────────────────────────────────────────────────────────────
 
-_LATER = ("server_error", "rate_limit_exceeded", "vector_store_timeout")  # of the SDK's codes of a failed response
-_NEVER = ("insufficient_quota", "invalid_api_key")  # recorded, the first also where others say "too many requests"
+_LATER = ("server_error", "rate_limit_exceeded", "vector_store_timeout")  # codes of a failed response in openai 3.49.0
+# Recorded in 2025 (vercel/ai, chatlas); the first also where others say "too many requests" (OpenAI's guide on errors).
+_NEVER = ("insufficient_quota", "invalid_api_key")
 _REQUEST_ID = ("x-request-id", "request-id", "apim-request-id", "x-ms-request-id")
 
 

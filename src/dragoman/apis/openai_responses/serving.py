@@ -226,7 +226,7 @@ def _usage(reply: conv.Reply) -> dict[str, Any] | None:
         details = {**as_object(rest.get(name)), **{key: count for key, count in counted.items() if count is not None}}
         if details:
             counts[name] = details
-    if own and usage.requests and "tool_usage" not in mine(reply.metadata):  # recorded at xAI: among the tokens
+    if own and usage.requests and "tool_usage" not in mine(reply.metadata):  # xAI: in its usage (grok-4.3)
         counts["server_side_tool_usage_details"] = {f"{tool}_calls": count for tool, count in usage.requests.items()}
     return {**{name: count for name, count in counts.items() if count is not None}, **without(rest, *counts)}
 

@@ -363,7 +363,7 @@ class ResponsesStream(StreamDecoder):
         field = "text" if isinstance(part, TextPart) else "refusal"
         if not part.text or (field, place) in item.places:
             return
-        if part.text not in said_before:  # recorded at Bedrock: it counts places otherwise
+        if part.text not in said_before:  # Bedrock counts places otherwise (gpt-oss-20b, August 2026)
             chunks.append(TextChunk(part.text) if isinstance(part, TextPart) else req.RefusalChunk(part.text))
 
     # ── the end ────────────────────────────────────────────────────────────

@@ -65,7 +65,7 @@ def _offered(definition: req.Definition, features: req.Features, report: list[Re
     """A freeform tool as a function with one text, where the model takes no freeform tools."""
     if isinstance(definition, req.FunctionDefinition):
         if definition.strict is None and "strict" in mine(definition.metadata):
-            return msgspec.structs.replace(definition, strict=False)  # recorded without a word: nothing is changed
+            return msgspec.structs.replace(definition, strict=False)  # it was read without `strict`: nothing is changed
         return definition
     if not isinstance(definition, req.FreeformDefinition) or features.freeform_tools:
         return definition
