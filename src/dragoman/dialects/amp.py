@@ -1,4 +1,4 @@
-"""Amp's vocabulary, from public source: the tools of its threads, read and never offered."""
+"""Amp's vocabulary, from the public source of programs that read its threads (November 2026): never offered."""
 
 from __future__ import annotations
 

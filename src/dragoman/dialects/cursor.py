@@ -1,4 +1,6 @@
-"""Cursor's vocabulary, from public source: the tools of its agent as transcripts and its database name them.
+"""Cursor's vocabulary: the tools of its agent as transcripts and its database name them.
+
+From the public source of programs that read both, and samples (November 2026).
 
 Transcripts have the names of today (`Read`, `StrReplace`); the database keeps those of the editor (`read_file_v2`,
 `edit_file_v2`), whose parameters changed with it, so a parameter may have several names here.

@@ -1,8 +1,8 @@
 """The tools Google's own API defines: what the provider runs, and the screen that is ours to act on.
 
-Known from the documentation, the types of the SDK and recorded traffic. A tool is asked for by the
-name of its field (`googleSearch`); its calls carry the type of the tool that was used (`GOOGLE_SEARCH_WEB`). A call
-that does not say what was looked for is read with that text empty.
+Known from the documentation, the types of google-genai 3.1.0 and traffic recorded until August 2026. A tool is asked
+for by the name of its field (`googleSearch`); its calls carry the type of the tool that was used (`GOOGLE_SEARCH_WEB`).
+A call that does not say what was looked for is read with that text empty.
 """
 
 from __future__ import annotations

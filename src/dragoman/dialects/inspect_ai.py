@@ -1,4 +1,4 @@
-"""The standard tools of Inspect, from its public source: read from its logs, never offered.
+"""The standard tools of Inspect, from its public source and logs of 0.3.41 to 0.3.95: read, never offered.
 
 Any other tool in a log was written for its evaluation: it is a function of that run.
 """

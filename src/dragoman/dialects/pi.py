@@ -281,7 +281,7 @@ ENDED = (
     _ended("{output}", _SAVED, "\n\n", output=body(), _which=_WHICH),
     _ended("{output}", "\n\n", output=body(_NOTHING), output_path=None),
 )
-# The client prints no empty line where a command printed nothing (a session in the tests of pi-mono).
+# The client prints no empty line where a command printed nothing (a session of November 2025 in the tests of pi-mono).
 ENDED_SILENT = _ended(output="")
 
 
@@ -335,7 +335,7 @@ _LIMIT = skipped("", r"[^\n]*limit[^\n]*(?=\]\Z)")
 
 
 def _listed(outcome: type[out.Outcome], field: str, unit: str, items: Body, **facts: Any) -> Results:
-    """One thing a line, with a note where there are more: those of the public source say which
+    """One thing a line, with a note where there are more (0.74.2): those of the public source of March 2026 say which
     limit, and how to see more."""
     listed = f"{{{field}}}"
     facts[field] = items

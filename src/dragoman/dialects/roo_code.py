@@ -1,5 +1,6 @@
-"""Roo Code's vocabulary, from public source and samples: that of Cline's extension, which it began as, and its own.
+"""Roo Code's vocabulary: that of Cline's extension, which it began as, and its own.
 
+From its public source (as of November 2026) and tasks of February to October 2025 among its tests.
 Its tools are read and never offered: nobody captured the client. What Cline's extension has alone is left out.
 """
 

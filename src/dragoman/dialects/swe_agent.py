@@ -1,7 +1,8 @@
-"""The vocabulary of SWE-agent and mini-SWE-agent, from public source and published trajectories: read, never offered.
+"""The vocabulary of SWE-agent and mini-SWE-agent: read, never offered.
 
-The commands of SWE-agent that are not here (`edit`, `scroll_down`, `goto`, …) work on the file that is open, which a
-call does not name.
+From their public source and the trajectories in it: of mini-SWE-agent 1.9.1 to 2.2.7, and of SWE-agent until August
+2026. The commands of SWE-agent that are not here (`edit`, `scroll_down`, `goto`, …) work on the file that is open,
+which a call does not name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The tools Anthropic's API defines itself, as dated rows: some it runs, some we run in its words.
 
-Known from the documentation, the types of the SDK and recorded traffic. The types of the tools' settings are imported
-from here.
+Known from the documentation, the types of anthropic 2.8.0 and traffic recorded until August 2026. The types of the
+tools' settings are imported from here.
 """
 
 from __future__ import annotations

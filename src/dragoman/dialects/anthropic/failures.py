@@ -27,7 +27,7 @@ KINDS: Mapping[str, out.FailureKind] = {
     "max_uses_exceeded": "denied",
     "execution_time_exceeded": "timed_out",
 }
-"""What codes mean; any other says that it failed."""
+"""What codes mean (the types of anthropic 2.8.0); any other says that it failed."""
 
 
 def _memory(call: Call) -> Memory | None:

@@ -43,7 +43,8 @@ _RUNS = re.compile(
 _SAVED = re.compile(r"The (?:content was|updated content, [^\n]*? has been) successfully saved to [^\n]*?\.(?=\s|$)")
 _WRITTEN = re.compile(r"<operation>(created|modified)</operation>")
 _MARKED = re.compile(r"\A(?:\U0001f512|\U0001f6e1\ufe0f?) ")
-"""How Roo marks what a model may not read, or not write (a lock, a shield); a name begins after it."""
+"""How Roo Code marks what a model may not read, or not write (a lock, a shield): tasks of September and October 2025.
+A name begins after it."""
 _NOT_LISTED = re.compile(r"\n\n\(File list truncated\.[^\n]*\)\Z")
 _SHOWN_LINES = re.compile(r"\n\n\((?:Showing lines \d+-\d+ of|File has) (?P<total>\d+) (?:lines )?total\.[^\n]*\)\Z")
 _ONE_OF_FILES = r"<file><path>{path}</path>\n?(?P<told>.*?)</file>(?=\n<file>|\n</files>|\Z)"
@@ -52,7 +53,7 @@ _OF_ALL = re.compile(r"<notice>Showing only \d+ of (?P<total>\d+) total lines")
 _WRONG = re.compile(r"<error>(?P<failed>.*)</error>|<status>(?P<denied>Denied by user[^<]*)</status>", re.DOTALL)
 _HEADED = re.compile(r"File: [^\n]*\n(?:Error: (?P<failed>.*)|(?:Lines \d+-\d+:\n)?(?P<lines>.*))", re.DOTALL)
 _NO_FILE = ("<file", "[[NOTE]", "(tool did not return anything)")
-"""How the text of a read begins that is not the file as it stands."""
+"""How the text of a read begins that is not the file as it stands (Roo Code's tasks of February to October 2025)."""
 _BLOCK = re.compile(
     r"^(?:<{7}|-{7}) SEARCH>?\n(?::\w+: ?\d+\n)*(?:-{7}\n)?"
     r"(?P<old>.*?)^={7}\n(?P<new>.*?)^(?:>{7}|\+{7}) REPLACE",
@@ -66,7 +67,8 @@ _RANGE = re.compile(r"<line_range>\s*(\d+)-(\d+)\s*</line_range>")
 
 
 class InWords(Spelling[Spoken]):
-    """Results as plain text, failures included; newer versions write JSON with a `status` (public source)."""
+    """Results as plain text, failures included; newer versions write JSON with a `status`
+    (public source, November 2026)."""
 
     read_only = "a tool of the extension for editors, in words of its own or of a fork's; it is read in its tasks"
 

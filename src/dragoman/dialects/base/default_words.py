@@ -80,7 +80,7 @@ def understand(operation: op.Operation, native: NativeResult, *, has_words: bool
     text = native.content
     if not isinstance(text, str):
         return _understand_content(text)
-    if text.startswith('{"type":'):  # how older recordings tell what has sentences now
+    if text.startswith('{"type":'):  # how our own older recordings tell what has sentences now
         try:
             told: out.Outcome = _outcomes().decode(text)
             return told

@@ -380,7 +380,7 @@ def script_in(arguments: Sequence[str]) -> str | None:
 
 def _windows_script_in(arguments: Sequence[str]) -> str | None:
     """The command line in `["powershell.exe", "-NoProfile", "-Command", "…"]` or `["cmd", "/c", "…"]`: Codex on Windows
-    finds a patch in those too, in a heredoc as bash has it."""
+    finds a patch in those too, in a heredoc as bash has it (its public source of 2026)."""
     if len(arguments) < 3:
         return None
     program = PureWindowsPath(arguments[0]).stem.lower()

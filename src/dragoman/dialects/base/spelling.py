@@ -106,7 +106,7 @@ def means(
     versions that had it; `schema` adds to what is offered (a bound, an enum); `without` names what
     stands inside it and has no meaning, with the reasons: kept, never offered; `unhonoured`
     describes it where whoever runs the tool does not honour a field of the operation, by that field;
-    `was` says how it was in earlier versions (see `versions.py`).
+    `was` says how it was before `since` (see `versions.py`).
     """
     field, _, inside = (canonical or "").partition(".")
     return Parameter(

@@ -28,7 +28,8 @@ from .results import fields, keep, number_in, plain_text, saved_output, text_in,
 
 EXIT_CODE = re.compile(r"Exit code (-?\d+)(?:\n|\Z)")
 TIMED_OUT = re.compile(r"Command timed out(?: after [^\n]*)?(?:\n|\Z)")
-"""How a command that ran and did not succeed is told, flagged as an error."""
+"""How a command that ran and did not succeed is told, flagged as an error: the code from 2.0.55 on, the time in 1.0.59
+and 1.0.88."""
 
 _NOTE = re.compile(r"(?:\A|\n)Shell cwd was reset to [^\n]*\s*\Z")
 
@@ -285,7 +286,7 @@ TASKS = one_of(
     recorded=_recorded_code,
     unsaid={"signal": "a command that was killed is read without it", "timed_out": "nothing is said of time"},
 )
-"""By hand: the tags stand in any order and number, and an output may hold any of them."""
+"""By hand: the tags stand in any order and number (1.0.88 to 2.1.325), and an output may hold any of them."""
 
 
 class TaskOutput(Spelling[op.ReadOutput]):

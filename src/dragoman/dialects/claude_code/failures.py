@@ -16,7 +16,7 @@ from .results import fields, plain_text, text_in
 
 _WRAPPED = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
 _ABORTED = "<error>Command was aborted before completion</error>"
-"""What stands after the output of a command that the user stopped."""
+"""What stands after the output of a command that the user stopped (published sessions, read in November 2026)."""
 
 _UNDERSTOOD: tuple[tuple[str, out.FailureKind], ...] = (
     (r"(?:Error: )?No such tool available", "unknown_tool"),
@@ -103,7 +103,7 @@ def _refused(native: NativeResult) -> out.FailureKind | None:
 
 
 _UNFLAGGED = frozenset({op.ChangePlanItem, op.ReadPlan, op.MessageAgent, op.ListMcpResources})
-"""Operations whose failures may come without the flag."""
+"""Operations whose failures may come without the flag (2.1.325)."""
 
 
 def _unflagged(call: Call, native: NativeResult) -> out.Failure | None:

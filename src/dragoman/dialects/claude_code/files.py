@@ -600,7 +600,7 @@ class NotebookEdit(Spelling[op.EditNotebook]):
     def from_operation(cls, operation: op.EditNotebook) -> NotebookEdit | None:
         deletes = operation.mode == "delete"
         if (operation.source is None and not deletes) or (operation.source == "" and deletes):
-            return None  # the tool requires a source, and an empty one says none
+            return None  # the tool requires a source (1.0.59 to 2.1.325), and an empty one says none
         return cls(
             notebook_path=operation.path,
             cell_id=operation.cell_id,

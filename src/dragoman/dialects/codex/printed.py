@@ -55,7 +55,7 @@ class CommandExecution(Spelling[op.RunCommand]):
     def to_operations(self) -> tuple[op.Operation, ...]:
         try:
             words = shlex.split(self.command)
-        except ValueError:  # quoted as no shell of ours does it
+        except ValueError:  # Windows quotes otherwise
             words = []
         if script_in(words) is None:
             return (op.RunCommand(self.command),)

@@ -181,7 +181,8 @@ def _commands(write: Callable[[out.CommandOutcome, op.Operation], str]) -> Resul
 
 COMMANDS, SHELL_COMMANDS = _commands(_written("Process exited with code")), _commands(_written("Exit code:"))
 COMMANDS_IN_JSON = _commands(_written_in_json)
-"""By hand: the client's own facts stand in any order and number above the output, and its log may know more."""
+"""By hand: the client's own facts stand in any order and number above the output (0.44 to 0.166), and its log may know
+more."""
 
 
 PATCHING = EditRules(
@@ -322,7 +323,7 @@ class PatchResults:
 # ── pictures, agents, resources ──────────────────────────────────────────────
 
 PLAN_HEARD = one_of(words(out.PlanOutcome, "Plan updated", items=CALLED, explanation=CALLED))
-"""A plan that was said is the plan as it stands, so saying that it was heard is enough."""
+"""A plan that was said is the plan as it stands, so "Plan updated" is enough (0.20 to 0.156)."""
 
 _ATTACHED = "attached local image path"
 IMAGE_SHOWN = one_of(formerly=(words(out.DoneOutcome, _ATTACHED, note=_ATTACHED),))
@@ -401,7 +402,8 @@ RESOURCES = one_of(
 # ── programs ─────────────────────────────────────────────────────────────────
 
 CELL = "cell:"
-"""A yielded program and a session are both waited for and are numbered apart, so a program's job says what it is."""
+"""A yielded program and a session are both waited for and are numbered apart (0.166.0), so a program's job says what it
+is."""
 
 _SCRIPT = re.compile(
     r"Script (?P<state>completed|failed|terminated|running)(?: with cell ID (?P<cell>\S+))?\n"

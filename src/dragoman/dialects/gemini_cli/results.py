@@ -18,8 +18,9 @@ _MASKED = re.compile(
     r"(?P<saved>[^\n]*?)\]?\n</tool_output_masked>",
     re.DOTALL,
 )
-"""What is left of an old result when the conversation grows long: its beginning and its end, and where it was saved.
-A command's is left as it was told, without lines in its middle; any other's as the JSON it was sent in."""
+"""What is left of an old result when the conversation grows long: its beginning and its end, and where it was saved (a
+checkpoint in the client's own repository, August 2026). A command's is left as it was told, without lines in its
+middle; any other's as the JSON it was sent in."""
 _MASKED_FIRST = re.compile(r'\{\s*"(?:output|error)": "(?P<line>(?:[^"\\\n]|\\[^n\n])*)')
 
 

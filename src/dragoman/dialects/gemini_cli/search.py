@@ -68,7 +68,7 @@ def _matches_written(outcome: out.MatchesOutcome, asked: op.SearchText) -> str |
         if match.path != path:
             path = match.path
             lines += ["---", f"File: {path}"]
-        first, *more = (match.text or "").split("\n")  # only the first line of a match has its number
+        first, *more = (match.text or "").split("\n")  # only its first line has a number (0.61.0)
         for line in lines_of(msgspec.structs.replace(match, text=first), 1):
             lines += [f"L{line.number}{':' if line.matched else '-'} {line.text}", *(more if line.matched else ())]
     count = outcome.total if outcome.total is not None else len(outcome.matches)

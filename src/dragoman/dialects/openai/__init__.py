@@ -1,8 +1,8 @@
 """The tools OpenAI's own API defines, and those of the vendors on its wire, whoever runs them.
 
-Known from the documentation, the types of the SDK and recorded traffic. A call is named by the type
-of its item without `_call`, its arguments are the item's action, operation or arguments; the whole item stands beside
-them.
+Known from the documentation, the types of openai 3.49.0 and traffic recorded until August 2026. A call is named by the
+type of its item without `_call`, its arguments are the item's action, operation or arguments; the whole item stands
+beside them.
 
 The types of the tools' settings are imported from here: `ProviderTool("openai.web_search", WebSearchSettings(…))`.
 `HybridSearch`, which stands inside others, is in `settings`. Those of Azure, Groq, xAI and OpenRouter, which

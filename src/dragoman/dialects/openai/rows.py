@@ -20,7 +20,8 @@ CLIENT = ExecutedBy.CLIENT
 RESPONSES, CHAT = ("openai_responses",), ("openai_chat",)
 SINCE_5_1 = ("!gpt-3*", "!gpt-4*", "!o1*", "!o3*", "!o4*", "!gpt-5", "!gpt-5-*", "!codex-mini*", "!computer-use-*")
 SINCE_5_4 = (*SINCE_5_1, "!gpt-5.1*", "!gpt-5.2*", "!gpt-5.3*")
-"""What a tool that came with a family of models is not offered to; newer families have what older ones had."""
+"""What a tool that came with a family of models is not offered to, as OpenAI's pages on models have it (2026); newer
+families have what older ones had."""
 
 
 def _row(id: str, wire_type: str, *spellings: Any, **declared: Any) -> ProviderRow:

@@ -16,7 +16,8 @@ _ERROR_TYPES: dict[str, out.FailureKind] = {
 }
 
 _REFUSED = "User did not allow tool call"
-"""What a call is told that the user did not approve; its state is that of one that was stopped."""
+"""What a call is told that the user did not approve (published sessions, read in November 2026); its state is that of
+one that was stopped."""
 
 
 class QwenFailures(FailuresInWords):

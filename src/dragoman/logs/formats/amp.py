@@ -1,5 +1,6 @@
-"""Amp's threads, from public source and samples: `threads/T-<uuid>.json`, messages as in Anthropic's API.
+"""Amp's threads: `threads/T-<uuid>.json`, messages as in Anthropic's API.
 
+From the public source and samples of programs that read them (November 2026).
 A result stands in a user's message as `run`: its status, and what it gave as `result` (or `progress`). Tokens are with
 each reply since January 2026; before, in `usageLedger`, which is read where no reply has any. A thread is rewritten as
 a whole.
@@ -46,7 +47,7 @@ class Amp(LogFormat):
             yield Path(given) / "threads"
         data = places.environment.get("XDG_DATA_HOME")
         yield (Path(data) if data else places.home / ".local" / "share") / "amp" / "threads"
-        for editor in _EDITORS:  # until threads were kept in one place (public source)
+        for editor in _EDITORS:  # until threads were kept in one place (readers of 2026)
             yield places.home / ".config" / editor / "User" / "globalStorage" / "sourcegraph.amp" / "threads3"
 
     def files(self, home: Path) -> Iterator[Path]:

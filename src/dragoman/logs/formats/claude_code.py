@@ -101,19 +101,20 @@ _KNOWN_NOTES = frozenset(
 """Kinds of records that are the client's own book-keeping."""
 
 _FORK = "fork-context-ref"
-"""What the file of an agent begins with that has the conversation of its parent before it."""
+"""What the file of an agent begins with that has its parent's conversation before it (published sessions of 2026)."""
 _TELLING = frozenset({_FORK, "queue-operation"})
 """Those that say something of what follows, or of what the model will be told, perhaps in fewer words."""
 _MERE_NOTES = _KNOWN_NOTES - _TELLING
 
 _AGENT = "agent-"
-"""How the files of sub-agents begin."""
+"""How the files of sub-agents begin (2.0.55 to 2.1.325)."""
 
 _OWN_NAMES = frozenset({"sessionId", "leafUuid", "messageId"})
 """What such a record is tied to a conversation by."""
 
 _JOURNAL = frozenset({"launched", "started", "result", "failed"})
-"""What the run of a workflow keeps beside its agents, in a file that names no session: which began, what they gave."""
+"""What the run of a workflow (2.1.325) keeps beside its agents, in a file that names no session: which began, what they
+gave."""
 
 _TOLD = frozenset({"user", "assistant", "system", "attachment"})
 """Kinds of records that belong to a session that has begun."""
@@ -138,7 +139,7 @@ _OF_THE_CLIENT = ("<bash-stdout>", "<bash-stderr>", "<task-notification>")
 """How words begin that the client says in the user's name, where no flag of the record says so (1.0.56 to 2.1.325)."""
 _NOTIFIED = re.compile(r"<task-notification>(.*?)</task-notification>", re.DOTALL)
 _ENDED = {"completed": "completed", "failed": "failed", "killed": "cancelled", "stopped": "cancelled"}
-"""How the log reports that an agent in the background has stopped."""
+"""How the log reports that an agent in the background has stopped (2.1.54 to 2.1.325)."""
 _OF_AGENTS = ("<teammate-message", "<agent-message", "<cross-session-message")
 """How words begin that another agent says, a report or a message of its (the first: sessions of teams, 2.1.34)."""
 _BY_OTHERS = {"human": "user", "channel": "user", "coordinator": "agent", "peer": "agent", "observer": "agent"}
@@ -202,7 +203,7 @@ class ClaudeCode(LogFormat):
 _HEAD = 4096
 """How much of a file is looked at to tell what it is."""
 _REMEMBERED = 16
-"""Calls kept after their result: a session that is continued repeats a call before its result."""
+"""Calls kept after their result: a session that is continued repeats a call before its result (1.0.27)."""
 
 
 class _About(msgspec.Struct):

@@ -423,7 +423,7 @@ class _Reader(LinesReader):
         events.append(self._noted_with(place, "message/user_shell_command", data))
 
     def _aborted(self, place: Place, text: str | None, name: str, events: list[ev.AnyEvent]) -> None:
-        """An interrupt is an event, and in later versions a message as well: it is told once."""
+        """An interrupt is an event, and in 0.166.0 a message as well: it is told once."""
         if self._is_aborted:
             events.append(self._noted(place, name))
         else:

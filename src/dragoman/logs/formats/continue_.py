@@ -259,7 +259,7 @@ def _model(item: dict[str, Any], message: dict[str, Any]) -> str | None:
 
 
 def _states(item: dict[str, Any]) -> list[dict[str, Any]]:
-    older = item.get("toolCallState")  # public source: from when a message had at most one call
+    older = item.get("toolCallState")  # before 1.5.11, with at most one call a message
     return as_objects(item.get("toolCallStates")) or ([older] if isinstance(older, dict) else [])
 
 

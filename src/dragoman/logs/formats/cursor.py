@@ -1,5 +1,6 @@
-"""Cursor's sessions, from public source and samples: transcripts of its agent, and the database of its editor.
+"""Cursor's sessions: transcripts of its agent, and the database of its editor.
 
+From the public source and samples of programs that read them (November 2026).
 `agent-transcripts/<session>.jsonl` has what was said and called; results, times and tokens are not in it, but for the
 time that stands in the user's own message. Older ones are plain text (`parts/cursor_text.py`). `state.vscdb` keeps
 every message of the editor under a key of its own (`bubbleId:<session>:<message>`), with calls, results and some token
@@ -326,7 +327,7 @@ class _Database(DatabaseReader):
 
     def _tokens(self, counted: dict[str, Any], model: str | None, place: Place) -> Iterator[ev.AnyEvent]:
         given, made = as_integer(counted.get("inputTokens")), as_integer(counted.get("outputTokens"))
-        if given or made:  # most messages of the samples have 0: nobody counted
+        if given or made:  # most have 0 (samples of 2026): nobody counted
             usage = Usage(input_tokens=given, output_tokens=made)
             yield self.normaliser.event(ev.TokensUsed, place, usage=usage, model=model)
 

@@ -39,7 +39,7 @@ _OWN_EXTENSIONS: Final = frozenset(
         "tom",
     }
 )
-"""Extensions that are part of the client: their tools are its vocabulary, not an MCP server's."""
+"""Extensions that are part of the client (1.34.0): their tools are its vocabulary, not an MCP server's."""
 
 
 class Goose(LogFormat):

@@ -1,8 +1,8 @@
 """Logs of Inspect: `<time>_<task>_<id>.eval`, an archive, or the same as one JSON document; each sample is a session.
 
-From public source and samples. Messages of a sample are read for what was said and called, its events for tokens and
-their times. A long text stands among the attachments. What is no standard tool was written for the evaluation: it is a
-function of that run.
+From public source and logs of 0.3.41 to 0.3.95. Messages of a sample are read for what was said and called, its events
+for tokens and their times. A long text stands among the attachments. What is no standard tool was written for the
+evaluation: it is a function of that run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """mini-SWE-agent's trajectories: `<instance>.traj.json`, one document of messages as they were sent.
 
-From published trajectories. Until 2.0 a command stands in the model's words as a block of shell, and the user's next
-message is what it gave; later the model calls `bash`, and results keep the exit code and the output apart. What a reply
-cost, and when, is in `extra`.
+From trajectories of 1.9.1 to 2.2.7. Until 2.0 a command stands in the model's words as a block of shell, and the user's
+next message is what it gave; later the model calls `bash`, and results keep the exit code and the output apart. What a
+reply cost, and when, is in `extra`.
 """
 
 from __future__ import annotations

@@ -206,14 +206,14 @@ class _Reader(LinesReader):
             yield from self._used(message.get("usage"), place, None)
         elif role == "user":
             yield from self._user(message.get("content"), place, by="user")
-        elif role in ("custom", "hookMessage"):  # the second is its name in version 2 of the format (public source)
+        elif role in ("custom", "hookMessage"):  # the second: version 2 of the format, before 0.52
             yield from self._user(message.get("content"), place, by="client")
         elif role == "branchSummary":
             yield self.normaliser.event(ev.UserSaid, place, text=as_text(message.get("summary")) or "", by="client")
         elif role == "compactionSummary":
             yield self._compacted(message, place)
         elif role == "bashExecution":
-            # The user's own command, not the model's: `!` lets the model see it, `!!` does not (public source).
+            # The user's own command, not the model's: `!` lets the model see it, `!!` does not (sessions of July 2026).
             mark = "!!" if message.get("excludeFromContext") is True else "!"
             yield self.normaliser.event(ev.CommandInvoked, place, name=mark, arguments=as_text(message.get("command")))
             data = {key: message[key] for key in message if key not in ("role", "command")}

@@ -554,7 +554,7 @@ class _Reader(LinesReader):
                 self._durations[id] = took / 1000
             yield self._noted("tool_call", event, place)
             return
-        # An agent without a file of its own: the log has no other record of its call.
+        # An agent without a file of its own (0.1.3 to 0.15.10): the log has no other record of its call.
         arguments = event.get("function_args")
         native = NativeCall(id or place.key, name, arguments if isinstance(arguments, dict) else {})
         yield self.normaliser.called(place, native)

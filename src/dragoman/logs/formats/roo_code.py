@@ -1,5 +1,6 @@
-"""Roo Code's tasks, from public source and samples: the two lists of Cline's extension, which it began as.
+"""Roo Code's tasks: the two lists of Cline's extension, which it began as.
 
+From its public source (as of November 2026) and tasks of February to October 2025 among its tests.
 What tells them from Cline's is the mode that the client names with its surroundings: a tag (`<slug>code</slug>`), in
 the first versions a word in lower case; Cline says "ACT MODE". Kilo's extension for editors began as a copy of Roo Code
 and keeps its tasks alike; its command line does not (`kilo`).

@@ -1,9 +1,9 @@
 """SWE-agent's trajectories: `<instance>.traj`, one document: what was done step by step, and what the model was sent.
 
-From published trajectories. `trajectory` has the steps, each with its action and what was observed; `history` the
-messages, some of them from a demonstration, and in runs with function calling the calls. An action is a line for
-SWE-agent's shell, so where no call says otherwise it is read as a command. Tokens and cost are counted for the whole
-run only, and there are no times.
+From the trajectories in its repository, which name no version (August 2026). `trajectory` has the steps, each with its
+action and what was observed; `history` the messages, some of them from a demonstration, and in runs with function
+calling the calls. An action is a line for SWE-agent's shell, so where no call says otherwise it is read as a command.
+Tokens and cost are counted for the whole run only, and there are no times.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Sessions of VS Code's chat with Copilot: `chatSessions/<session>.json`, or `.jsonl`, which tells how it changed.
 
-From public source and one recorded session. A request has what the user asked and what was shown; what the model said
-and called, and what came back, is in `result.metadata` (`toolCallRounds`, `toolCallResults`). A request without these
-was not answered by the agent: then the words that were shown are read, and a call that is only shown is noted.
-In lines, the first is the whole session, and each other sets, adds or removes a part of it.
+From public source and a session of November 2025. A request has what the user asked and what was shown; what the model
+said and called, and what came back, is in `result.metadata` (`toolCallRounds`, `toolCallResults`). A request without
+these was not answered by the agent: then the words that were shown are read, and a call that is only shown is noted. In
+lines, the first is the whole session, and each other sets, adds or removes a part of it.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _CALLS: Final = {
 """Items that are calls, and what of them the call is made of; the rest is its result."""
 
 _OF_SERVERS: Final = frozenset({"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"})
-"""The client's own tools that it prints as if the server they ask had them."""
+"""The client's own tools that it prints (0.166.0) as if the server they ask had them."""
 
 _TELLING: Final = frozenset(
     {"agent_message", "agent_reasoning", "exec_command_begin", "session_configured", "task_started", "token_count"}
@@ -351,7 +351,7 @@ def _native_call(id: str, item: dict[str, Any]) -> NativeCall:
 def _native_result(id: str, item: dict[str, Any]) -> NativeResult:
     if item["type"] == "mcp_tool_call":
         return _server_result(id, item)
-    # An output may begin as a failure is worded, so it is the text only where nothing else tells how it went.
+    # An output may begin as a failure is worded, so it is the text only where no exit code (0.44 on) tells how it went.
     output = "" if isinstance(item.get("exit_code"), int) else as_text(item.get("aggregated_output")) or ""
     return NativeResult(id, output, item=item)
 

@@ -19,7 +19,8 @@ from .chat_messages import arguments_of as arguments_of, text_of
 
 LISTED: Final = "chatMessages"
 _WORDS: Final = "1.0.91"
-"""These documents name no version. The words of this one are read by their shape: lines with or without numbers."""
+"""These documents name no version (sessions of 2025). The words of this one are read by their shape: lines with or
+without numbers."""
 _TOLD = frozenset({"sessionId", "startTime", "timeline"})
 
 

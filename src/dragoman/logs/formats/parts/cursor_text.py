@@ -1,4 +1,6 @@
-"""Cursor's old transcripts, in plain text: `agent-transcripts/<session>.txt`, from samples that people published.
+"""Cursor's old transcripts, in plain text: `agent-transcripts/<session>.txt`.
+
+From samples that people published (November 2026).
 
 `user:` and `assistant:` stand on lines of their own; in a reply, lines that begin with `[Thinking]`, `[Tool call] NAME`
 and `[Tool result] NAME` open its parts, and the parameters of a call are indented by two spaces. What a call gave is

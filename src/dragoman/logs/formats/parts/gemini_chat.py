@@ -122,7 +122,8 @@ class ChatReader(DocumentReader):
         return self.read_pieces(data, pieces)
 
     def _saved(self, data: bytes) -> Pieces | None:
-        """The pieces of a conversation that was saved; its first message names the folder (published checkpoints)."""
+        """The pieces of a conversation that was saved; its first message names the folder (the checkpoint
+        in the client's own repository, August 2026)."""
         pieces = pieces_of(data, _SAVED)
         start, end = pieces.elements[0] if pieces is not None and pieces.elements else (0, 0)
         folder = _FOLDER.search(data[start:end])
@@ -253,7 +254,7 @@ class ChatReader(DocumentReader):
         self._current = dict.fromkeys(ids)
 
     def _rewound(self, id: str, place: Place) -> ev.AnyEvent:
-        """The list is cut before this message; one that is not in it cuts all, as the client's public source has it."""
+        """The list is cut before this message; one that is not in it cuts all, as the source of 0.61.0 has it."""
         ids = list(self._current)
         cut = ids.index(id) if id in self._current else 0
         to = self._last_before(cut)

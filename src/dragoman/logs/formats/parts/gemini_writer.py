@@ -21,7 +21,7 @@ from dragoman.logs.base.writing import Destination, SessionWriter, lines, moment
 from dragoman.model import NativeCall
 
 _STAND_IN = "skip_thought_signature_validator"
-"""The signature that Google documents for calls that no model of theirs made."""
+"""The signature for calls that no model of Google's made, by its page on thought signatures."""
 
 
 class GeminiWriter(SessionWriter):

@@ -336,7 +336,7 @@ class _Reader(LogReader):
         if root is None or not _NAME.fullmatch(id):
             yield from self.told(session, [], {})
             return
-        older = root / "session" / "message" / id  # public source: from when each project had its own tree
+        older = root / "session" / "message" / id  # each project had its own tree (before 1.0.162)
         folder = older if self._path.absolute().parent.name == "info" else root / "message" / id
         bad: list[AnyEvent] = []
         messages = list(self._records(folder, bad))
