@@ -39,7 +39,7 @@ ANSWERS: Final[dict[str, int]] = {
     **dict.fromkeys(("gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano"), 32_768),
     **dict.fromkeys(("o1", "o3", "o3-mini", "o4-mini"), 100_000),
     **dict.fromkeys(("gpt-5", "gpt-5-mini", "gpt-5-nano", "gpt-5-codex", "gpt-5.1", "gpt-5.2"), 128_000),
-    # `outputTokenLimit` in Google's own list of models
+    # `outputTokenLimit` in Google's own list of models (2026)
     "gemini-2.0-flash": 8192,
     **dict.fromkeys(("gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite"), 65_536),
     **dict.fromkeys(("gemini-3-pro-preview", "gemini-3-flash-preview", "gemini-3.1-pro-preview"), 65_536),

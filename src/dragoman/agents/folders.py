@@ -107,7 +107,7 @@ def agent_named(given: str, configuration: Configuration, workspace: Path) -> Fo
     else:
         everything = find_agents(configuration, workspace)
         named = [one for one in everything if one.name == given and one.hidden_by is None]
-        if not named and os.sep in given:  # in the name of an agent too: opencode's `team/reviewer`
+        if not named and os.sep in given:  # in a name too: `team/reviewer` (opencode 1.18.33)
             named = [load_agent(path, configuration, "named")]
         if not named:
             known = [one.name for one in everything]

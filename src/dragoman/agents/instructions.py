@@ -31,7 +31,7 @@ LARGEST_FILE: Final = 64 << 10
 LARGEST_WHOLE: Final = 128 << 10
 """Bytes of one file, and of all of them together: every request carries them."""
 DEEPEST_IMPORT: Final = 5
-"""Imports within imports, as in Claude Code."""
+"""Imports within imports, as in Claude Code (its page on memory in November 2026)."""
 _MOST_FOLDERS: Final = 2000
 _MOST_NESTED: Final = 50
 _SKIPPED: Final = frozenset({"node_modules", "venv", "__pycache__", "dist", "build", "target", "vendor"})

@@ -14,7 +14,8 @@ async def advice(error: EngineError, model: str, engine: Any) -> list[str]:
     provider, _, name = model.partition(":")
     row = next((models.PROVIDERS[known] for known in models.PROVIDERS if known == provider), None)
     local = row is not None and not row.key_needed
-    if error.status == 401 or (error.status == 400 and "api key" in error.message.lower()):  # the second: Gemini, xAI
+    # With 400: "API key not valid. Please pass a valid API key." (Gemini), "Incorrect API key provided." (xAI).
+    if error.status == 401 or (error.status == 400 and "api key" in error.message.lower()):
         wanted = " or ".join(row.key) if row is not None and row.key else f"the key in [providers.{provider}]"
         return [f"{provider} did not accept the key: check {wanted}."]
     if error.status == 403:

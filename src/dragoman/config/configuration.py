@@ -309,7 +309,7 @@ def _own_value(path: Key, found: LayerValue, own: Layer) -> Any:
     fallback = tuple((found.field.unset_means or "").split("."))
     if fallback not in own:
         return found.field.default
-    # With some providers or models another default may hold, and what is said of one tool would take its place too.
+    # For one provider or model another default may hold, and what is said of one tool would take its place too.
     order = found.field.strictest_first
     others = [one.value for key, one in own.items() if key[2:] == ("policy", "default") and one.value in order]
     return min(own[fallback].value, *others, key=order.index) if others else own[fallback].value

@@ -59,7 +59,8 @@ _FIRST_WORDS = re.compile(r"\n|\. |; |, or ")
 _PLACEHOLDER = re.compile(r"['\"]?<[^<>]+>['\"]?")
 _TEXT: dict[str, Any] = {"type": "string"}
 _UNREAD = ("pattern", "format", "default", "description", "examples", "title")
-"""Words of a schema that do not help decoding, or that llama.cpp cannot read; arguments are checked all the same."""
+"""Words of a schema that do not help decoding, or that llama.cpp (October 2026) cannot read; arguments are checked all
+the same."""
 
 
 class ConstrainedEngine:

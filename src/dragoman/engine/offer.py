@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 CLIENT = ExecutedBy.CLIENT
 _DIGEST_LENGTH = 8
-# Where an API's own rule is not known, what all of them take: OpenAI and Anthropic allow 64 letters, digits, `_` and
-# `-`; Gemini wants a letter or `_` first.
+# Where an API's own rule is not known, what all of them take: OpenAI (3.49.0 of its SDK) and Anthropic (page on tools)
+# allow 64 letters, digits, `_` and `-`; Gemini (google-genai 3.1) wants a letter or `_` first.
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 _LONGEST_NAME = 64
 _MOST_PARTS = 64

@@ -95,7 +95,7 @@ class Transport:
             self._forget_ended_loops()
             idle = self._idle[loop] = []
         target = f"{self._url.path.rstrip('/')}{path if path.startswith('/') else '/' + path}"
-        if self._url.query:  # some servers want their version there
+        if self._url.query:  # such as `?api-version=…` of Azure (openai 3.51.0)
             target += f"{'&' if '?' in target else '?'}{self._url.query}"
         if self._proxy is not None and not self._secure:
             target = f"http://{_where(self._url)}{target}"

@@ -100,7 +100,7 @@ _CLICKS: Final[Mapping[str, tuple[Button, int]]] = {
 }
 _DIRECTIONS: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _NOTCH: Final = 100
-"""Pixels that Anthropic's unit of scrolling stands for."""
+"""Pixels that a notch of a wheel stands for, the unit of scrolling in Anthropic's page on computer use."""
 
 
 async def _done(screen: Screen, action: str, said: Mapping[str, Any]) -> None:
@@ -188,16 +188,16 @@ async def _dragged(screen: Screen, path: Sequence[Point]) -> None:
 
 async def _scrolled(screen: Screen, action: str, said: Mapping[str, Any]) -> None:
     width, height = screen.size
-    if "scroll_x" in said or "scroll_y" in said:  # OpenAI: pixels
+    if "scroll_x" in said or "scroll_y" in said:  # OpenAI (SDK 3.49.0): pixels
         right, down = int(said.get("scroll_x") or 0), int(said.get("scroll_y") or 0)
     else:
         direction = str(said.get("scroll_direction") or said.get("direction") or "")
         if direction not in _DIRECTIONS:
             raise ToolError(f"{action} needs a direction: {', '.join(_DIRECTIONS)}", kind="invalid_arguments")
         across, along = _DIRECTIONS[direction]
-        if action == "scroll":  # Anthropic: notches of a wheel
+        if action == "scroll":  # Anthropic (computer_20250124): notches of a wheel
             far = int(said.get("scroll_amount") or 1) * _NOTCH
-        else:  # Google: thousandths of the screen
+        else:  # Google's page on computer use: thousandths of the screen
             far = round(int(said.get("magnitude") or 800) * (width if across else height) / 1000)
         right, down = across * far, along * far
     anywhere = said.get("coordinate") is None and said.get("x") is None
@@ -261,7 +261,7 @@ _KEYS: Final = {
     "capslock": "CapsLock",
     **{f"f{number}": f"F{number}" for number in range(1, 13)},
 }
-"""Names of keys in the words of xdotool, OpenAI and Google → as a browser names them."""
+"""Names of keys as xdotool and the pages on computer use of OpenAI and Google have them → as a browser does."""
 
 
 def _keys(said: Any) -> tuple[str, ...]:

@@ -359,7 +359,7 @@ class Connection:
         return Tool(
             mcp_tool_name(self.server.name, one.name),
             one.description or title or f"The tool {one.name} of the MCP server {self.server.name}.",
-            # The protocol says that arguments are an object; some servers leave that unsaid.
+            # The protocol says that arguments are an object, so a server may leave that unsaid.
             {"type": "object", **one.input_schema},
             partial(self._call, one.name, _definition(one)),
             hints=told or None,

@@ -242,7 +242,7 @@ def _rows(path: Path, content: bytes) -> list[tuple[str, Any, Reads]]:
     document = _document(path, content)
     for key, read in _SHAPES.items():
         rows = document.get(key)
-        # In Gemini CLI's settings `mcp` says which servers are allowed, not what they are.
+        # In Gemini CLI's settings (0.61.0) `mcp` says which servers are allowed, not what they are.
         if isinstance(rows, dict) and (key, path.parent.name) != ("mcp", ".gemini"):
             return [(str(name), row, read) for name, row in rows.items() if _used(row)]
     return []
@@ -293,7 +293,7 @@ def _common(path: Path, name: str, row: Any) -> McpServer:
     row = _table(path, name, row)
     url = row.get("httpUrl") or row.get("url")
     said = str(row.get("type") or ("" if "httpUrl" not in row else "http"))
-    # Gemini CLI means SSE by a bare `url`; to everybody else it is streamable HTTP, which came later.
+    # Gemini CLI 0.19.4 means SSE by a bare `url`; to everybody else it is streamable HTTP, which came later.
     gemini = path.parent.name == ".gemini"
     sse = said == "sse" or (gemini and not said)
     if said not in ("", "stdio", "sse", *_HTTP):

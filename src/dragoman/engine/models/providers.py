@@ -124,7 +124,7 @@ KEYED: Final = (
 
 FAMILIES: tuple[tuple[str, str, str | None], ...] = (
     # (a model's name without what its provider puts before it, its dialect, the family it is offered the tools of
-    # when not its own). The first row that fits counts. Codex gives `apply_patch` only to models its newest catalogue
+    # when not its own). The first row that fits counts. Codex 0.166.0 gives `apply_patch` only to models its catalogue
     # lists, though older ones were taught it too; the newest write programs that call tools, which are not run here.
     ("claude*", "claude_code", None),
     ("gpt-5.[2-5]*", "codex", None),

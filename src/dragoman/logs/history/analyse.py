@@ -547,9 +547,9 @@ def _is_within(short: tuple[str, ...], long: tuple[str, ...]) -> bool:
 # ── the context window ───────────────────────────────────────────────────────
 
 _TOLD_WINDOW: Final = re.compile(rb'"(?:model_context_window|contextWindowSize|contextWindow)"\s*:\s*(\d+)')
-"""How Codex, Qwen Code and others write it."""
+"""How Codex (since 0.44), Qwen Code (since 0.21) and others write it."""
 _BESIDE: Final = 8_192
-"""Bytes after the record of the tokens in which it may stand: Codex has it in the record that follows."""
+"""Bytes after the record of the tokens in which it may stand: Codex (0.166.0) has it in the record that follows."""
 
 
 def _context(agent: ev.Session, usage: Sequence[UsageRow]) -> ContextUse:

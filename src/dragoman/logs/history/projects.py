@@ -21,7 +21,7 @@ from dragoman.logs.base.listing import files_in
 from .rows import SessionRow
 
 _NAMED = re.compile(r"^(?P<root>.+?)[/\\]\.\w+[/\\]worktrees[/\\][^/\\]+")
-"""Where Claude Code and others put worktrees of their own: `.claude/worktrees/<name>` in the repository."""
+"""Where Claude Code (2.1.325) and others put worktrees of their own: `.claude/worktrees/<name>`."""
 
 
 class Project(msgspec.Struct, kw_only=True):

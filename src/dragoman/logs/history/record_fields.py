@@ -50,7 +50,8 @@ _OF_A_RESULT: Final = re.compile(
 _OF_OTHERS: Final = re.compile(
     r"delta|partial|signature|(?:original|updated|old|new|file)_?(?:content|file|text|string|source)", re.IGNORECASE
 )
-"""Fields whose texts are a model's, a provider's or a file's (Claude Code has whole notebooks in `original_file`)."""
+"""Fields whose texts are a model's, a provider's or a file's (Claude Code, 2.1.54 to 2.1.325, has whole
+notebooks in `original_file`)."""
 SERVER: Final = "@*"
 """In the place of what a tool gave that is not the client's: only what the client puts around it is looked into."""
 _SERVERS_OWN: Final = OPAQUE | {
@@ -61,7 +62,7 @@ _SERVERS_OWN: Final = OPAQUE | {
 _NOTES_OF_SERVERS: Final = ("_meta", "meta")
 """Fields that a server adds or not, by the Model Context Protocol."""
 _OF_A_SERVER: Final = re.compile(r"mcp", re.IGNORECASE)
-"""Tools of a client whose texts are a server's (`read_mcp_resource` of Codex)."""
+"""Tools of a client whose texts are a server's (`read_mcp_resource` of Codex since 0.77.0)."""
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]{0,47}")
 _NAME: Final = re.compile(r"(?:event\.)?[A-Za-z_$][A-Za-z0-9_$-]{0,47}")
 _DATA: Final = re.compile(r"\d{4}|[0-9a-f]{12}|-\d")

@@ -375,7 +375,7 @@ def exact_edits(before: str, after: str) -> Iterator[op.Edit]:
     """Edits of whole lines that make one text of another, in order.
 
     What each looks for occurs once: in the first text, and in the text as it is by then. For some clients look for all
-    edits of a call in the text before the first (pi), and others in what the one before has made.
+    edits of a call in the text before the first (pi 0.74.2), and others in what the one before has made.
     """
     old, new = _lines(before), _lines(after)
     parts = _blocks(old, new) if old else []

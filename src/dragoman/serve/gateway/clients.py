@@ -40,7 +40,8 @@ class Client(msgspec.Struct, frozen=True):
 
 
 def _claude(url: str, token: str, model: str) -> dict[str, str]:
-    # Without ENABLE_TOOL_SEARCH=false it hides MCP tools behind a search whose result only Anthropic's API can carry.
+    # Without ENABLE_TOOL_SEARCH=false it hides MCP tools (2.1.325) behind a search whose result only Anthropic's API
+    # can carry.
     return {
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_AUTH_TOKEN": token,

@@ -34,7 +34,8 @@ from .conversations import Conversations, Kept, base_of
 from .words import Group, Words
 
 _BILLING: Final = re.compile(r"\s*x-anthropic-billing-header:[^\n]*\s*")
-"""Claude Code's first words to Anthropic; users report a part of it that changes and spoils every prefix cache."""
+"""Claude Code's first words to Anthropic. They stayed the same through a session of 2.1.325; users report a part that
+changes and spoils every prefix cache."""
 
 
 _CUT: Final = "[Truncated: PARTIAL view"
@@ -303,7 +304,8 @@ def _reference(part: AnyPart) -> str | None:
 
 
 _TEXTS: Final = ("title", "source", "context", "text")
-"""Where the words are in documents that are given as blocks and in results of a search (Anthropic's API)."""
+"""Where the words are in documents that are given as blocks and in results of a search (Anthropic's
+API, 2.8.0 of its SDK)."""
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -661,7 +661,7 @@ def _hosted(offered: Sequence[Definition], engine: Engine, model: str) -> dict[s
         if is_offered(row, engine.name, provider, model):
             found[row.id] = definition
             continue
-        # A search that opens pages too (OpenAI's) is a search first.
+        # A search that opens pages too, as OpenAI's since `web_search_preview` (SDK 3.49.0), is a search first.
         wanted = (operation for operation in (op.SearchWeb, op.FetchPage) if operation in row.operations)
         own = next((own for one in wanted if (own := native_tool(one, engine.name, provider, model))), None)
         if own is not None:
@@ -745,7 +745,8 @@ def _error_response(server: ServerSide, error: EngineError) -> web.Response:
     from aiohttp import web
 
     status, body = server.error(error)
-    # The header has whole seconds; and the SDKs of Anthropic and OpenAI ask again by the status unless they are told.
+    # The header has whole seconds; and the SDKs of Anthropic (2.10.0) and OpenAI (3.51.0) ask again by the status
+    # unless they are told.
     headers = {} if error.retry_after is None else {"retry-after": str(math.ceil(error.retry_after))}
     if status == 429 and not error.retryable:
         headers["x-should-retry"] = "false"

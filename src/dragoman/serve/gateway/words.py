@@ -175,8 +175,8 @@ class Words:
         chosen, unsaid = [], set(can)
         found = model.chosen(can, executed_by=ExecutedBy.CLIENT)
         usual = {meant for one in found if not model.on_request(one) for meant in one.operation_types}
-        # A tool on request that does what a usual one does takes its place: Codex's `exec` runs programs that call the
-        # other tools, and no model is offered both.
+        # A tool on request that does what a usual one does takes its place: the `exec` of Codex (0.166.0) runs programs
+        # that call the other tools, and no model is offered both.
         found = [one for one in found if not model.on_request(one) or usual.isdisjoint(one.operation_types)]
         # First the tools that are made for what the client can do, then those that can do it among other things.
         for spelling in sorted(found, key=lambda one: one.operation_types[0] not in can):
