@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -173,6 +174,36 @@ def test_units_of_systemd_are_installed_and_removed(with_programs: User) -> None
         "systemctl --user disable --now dragoman-keep.timer",
         "systemctl --user daemon-reload",
     ]
+
+
+@pytest.mark.parametrize("kind", ["systemd", "cron", "launchd"])
+def test_a_timer_keeps_the_logs_that_are_kept_now_where_they_are_kept_now(
+    with_programs: User, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    chosen = {
+        "DRAGOMAN_DATA_DIR": str(with_programs.home / "100 % $mine's"),
+        **{name: f"/elsewhere/{name}" for name in ("CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME")},
+    }
+    for name, value in {**chosen, "SOME_KEY": "secret"}.items():
+        monkeypatch.setenv(name, value)
+    made = with_programs.types("keep", "timer", "--with", kind, "--json").json
+    text = "".join(content for content in made["files"].values() if content) + (made["crontab"] or "")
+    written = {
+        "systemd": lambda name, value: f'Environment="{name}={value.replace("%", "%%")}"\n',
+        "cron": lambda name, value: f" {name}={shlex.quote(value)}".replace("%", "\\%"),
+        "launchd": lambda name, value: f"<key>{name}</key><string>{value}</string>",
+    }[kind]
+    assert [name for name, value in chosen.items() if written(name, value) not in text] == []
+    assert "secret" not in text
+
+
+def test_a_folder_that_no_line_of_a_timer_can_name_is_refused(
+    with_programs: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", "/a\n* * * * * other")
+    done = with_programs.types("keep", "timer", "--with", "cron", "--install")
+    assert (done.code, "CODEX_HOME holds a character that cannot be printed" in done.err) == (3, True)
+    assert not (with_programs.home / "table").exists()
 
 
 def test_without_the_program_that_has_timers_it_is_said(user: User, monkeypatch: pytest.MonkeyPatch) -> None:

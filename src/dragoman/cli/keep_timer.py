@@ -9,9 +9,9 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from xml.sax.saxutils import escape
 
 import msgspec
@@ -19,13 +19,18 @@ import msgspec
 from dragoman.config.files import home_folder
 from dragoman.environment import USUAL, child_environment
 from dragoman.errors import ConfigError, writing
+from dragoman.logs import Places
+from dragoman.registry import FORMATS
 from dragoman.tools.processes import find_program
 
 NAME: Final = "dragoman-keep"
 _MARK: Final = "# dragoman keep: logs of coding agents are archived before they are deleted"
 _LABEL: Final = "dev.dragoman.keep"
-_PASSED: Final = ("DRAGOMAN_CACHE_DIR", "DRAGOMAN_CONFIG_DIR", "DRAGOMAN_DATA_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
-"""What is set now and decides which logs are kept where."""
+_FOLDERS: Final = (
+    *("DRAGOMAN_CACHE_DIR", "DRAGOMAN_CONFIG_DIR", "DRAGOMAN_DATA_DIR"),
+    *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+)
+"""What decides where logs are kept; which are kept, the log formats say."""
 _SERVICES: Final = (*USUAL, "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME")
 
 
@@ -106,7 +111,32 @@ def _command() -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name in _PASSED if (value := os.environ.get(name))}
+    """What is set now and decides which logs are kept where."""
+    asked = _Asked(os.environ)
+    for _, chosen in FORMATS.working():
+        list(chosen.homes(Places(home_folder(), asked)))
+    found = {name: value for name in sorted({*_FOLDERS, *asked.names}) if (value := os.environ.get(name))}
+    for name, value in found.items():
+        if not value.isprintable():
+            raise ConfigError(f"{name} holds a character that cannot be printed, which no timer can be given")
+    return found
+
+
+class _Asked(dict[str, str]):
+    """Variables, and which of them were asked for."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.names: set[str] = set()
+
+    def get(self, name: str, otherwise: Any = None) -> Any:
+        """One of them, if it is set."""
+        self.names.add(name)
+        return super().get(name, otherwise)
+
+    def __getitem__(self, name: str) -> str:
+        self.names.add(name)
+        return super().__getitem__(name)
 
 
 def _systemd(*, remove: bool) -> Plan:
@@ -120,7 +150,7 @@ def _systemd(*, remove: bool) -> Plan:
             [["systemctl", "--user", "daemon-reload"]],
         )
     chosen = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in _environment().items())
-    words = " ".join(map(_quoted, _command()))
+    words = " ".join(_quoted(word).replace("$", "$$") for word in _command())  # there a dollar names a variable
     return Plan(
         "systemd",
         [],
@@ -135,8 +165,8 @@ def _systemd(*, remove: bool) -> Plan:
 
 
 def _quoted(word: str) -> str:
-    """A word as systemd reads it: its percent signs and dollars mean something there."""
-    return '"' + word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$") + '"'
+    """A word as systemd reads it: its percent signs mean something there."""
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '"'
 
 
 def _cron(*, remove: bool) -> Plan:
