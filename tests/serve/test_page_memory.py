@@ -116,3 +116,28 @@ def test_no_screen_and_no_look_at_the_logs_holds_anything_of_each_session(
     many = peaks(tmp_path / "many", MANY, monkeypatch)
     more = {name: (many[name] - few[name]) // (MANY - FEW) for name in few}
     assert {name: bytes for name, bytes in more.items() if bytes > MOST} == {}
+
+
+def test_what_a_session_cost_is_found_without_going_through_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    with opened(tmp_path, 30, monkeypatch) as (library, _, _):
+        database = library.query.index._database
+        session_screen(library, "s0007", {})
+        database.set_trace_callback(asked.append)
+        session_screen(library, "s0008", {})
+        database.set_trace_callback(None)
+        steps = [
+            (statement, step)
+            for statement in asked
+            if statement.startswith("SELECT") and statement != "SELECT count(*) FROM files"
+            for *_, step in database.execute(f"EXPLAIN QUERY PLAN {statement}")
+        ]
+    whole = {"files", "scopes", "sessions", "session_list", "usage", "calls", "usage_sums", "call_sums"}
+    gone_through = [
+        (step, statement) for statement, step in steps if step.split()[0] == "SCAN" and step.split()[1] in whole
+    ]
+    # Copies are few, and have an index of their own.
+    assert [one for one in gone_through if not one[0].endswith("INDEX files_copy")] == []
+    assert any("usage" in step for _, step in steps)

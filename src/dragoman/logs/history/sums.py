@@ -40,7 +40,8 @@ CLIENT: Final = "(SELECT client FROM sessions WHERE sessions.scope = calls.scope
 UNTIMED: Final = float("-inf")
 """How long a call took of which that is not known."""
 
-_COUNTED: Final = "scope IN (SELECT scopes.id FROM scopes JOIN files ON files.id = scopes.file WHERE NOT files.copy)"
+_COUNTED: Final = "scope NOT IN (SELECT scopes.id FROM files JOIN scopes ON scopes.file = files.id WHERE files.copy)"
+"""Copies are few, so that a question about some sessions does not go through all."""
 
 
 def renew(index: Index, scopes: Iterable[int], thresholds: Sequence[int]) -> None:
