@@ -68,3 +68,35 @@ def test_a_file_names_neither_a_vocabulary_nor_a_model_that_is_a_file(
     assert "evil.py" in answer.err
     user.write(user.here / "suite.toml", SUITE.replace("tools", 'models = ["local:./evil.gguf"]\ntools'))
     assert "evil.gguf" in user.types("eval", "suite.toml").err
+
+
+async def test_a_vocabulary_made_from_an_installed_one_is_called_after_its_file(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swap = '''from dragoman.dialects import DIALECTS, Spelling, means
+from dragoman.model import operations as op
+
+class Put(Spelling[op.WriteFile]):
+    """Write a file."""
+    native_name = "put"
+    file: str = means("path", "Path of the file.")
+    text: str = means("content", "All it holds.")
+    unsaid = dict.fromkeys(set(op.WriteFile.__struct_fields__) - {"path", "content"}, "not a parameter")
+
+DIALECT = DIALECTS["plain"].but(Put, without=("write_file",))
+'''
+    user.write(user.here / "mine.py", swap)
+    user.write(user.here / "suite.toml", SUITE)
+    answers = (
+        Turn(calls=(("c1", "put", {"file": "hello.txt", "text": "hello"}),)),
+        Turn("Done."),
+        Turn(calls=(("c2", "write_file", {"path": "hello.txt", "content": "hello"}),)),
+        Turn("Done."),
+    )
+    async with loopback(*answers) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        words = ("eval", "suite.toml", "--model", "openai-chat:played", "--dialect", "./mine.py", "--dialect", "plain")
+        answer = await asyncio.to_thread(user.types, *words, "--json")
+    assert answer.code == 0, answer.err
+    assert [(one["vocabulary"], one["done"]) for one in json.loads(answer.out)["rates"]] == [("mine", 1), ("plain", 1)]

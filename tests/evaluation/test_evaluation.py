@@ -236,6 +236,17 @@ expect = {}
 name = "odd"
 prompt = "x"
 expect = {answer = "("}
+[[tasks]]
+name = "never"
+prompt = " "
+[tasks.expect]
+calls = [
+    {type = "read_fil", path = "a"},
+    {type = "read_file", pth = "a"},
+    {one_of = [{type = "read_file", path = "a"}, {type = "grep"}]},
+    {path = "a"},
+    {type = {one_of = ["read_file", "edit_file"]}, path = "a", edits = []},
+]
 """
     )
     with pytest.raises(DefinitionError) as caught:
@@ -248,8 +259,14 @@ expect = {answer = "("}
         "nothing is expected",
         "'../evil' is not",
         "answer: ",
+        "task 'never': the prompt is empty",
+        "calls: there is no operation 'read_fil'. Did you mean \"read_file\"?",
+        "calls: read_file has no field 'pth'. Did you mean \"path\"?",
+        "calls: there is no operation 'grep'.",
+        "calls: an operation needs a type, such as read_file",
     ):
         assert part in text
+    assert text.count("calls: ") == 4
 
 
 # ── figures ──────────────────────────────────────────────────────────────────

@@ -14,7 +14,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from dragoman.config.files import read_ordinary_file
-from dragoman.errors import DefinitionError, PatternError
+from dragoman.errors import DefinitionError, PatternError, nearest
+from dragoman.model import OPERATIONS
 from dragoman.patterns import Pattern
 
 
@@ -102,7 +103,7 @@ def load_suite(path: str | os.PathLike[str]) -> Suite:
     names = [task.name for task in tasks]
     problems += [f"two tasks are called {name!r}" for name in sorted({name for name in names if names.count(name) > 1})]
     problems += [f"task {task.name!r}: nothing is expected" for task in tasks if task.expect == Expected()]
-    problems += [f"task {task.name!r}: {why}" for task in tasks for why in (*_outside(task), *_no_pattern(task))]
+    problems += [f"task {task.name!r}: {why}" for task in tasks for why in _problems(task)]
     if not tasks and not problems:
         problems.append("it has no tasks")
     if problems:
@@ -139,6 +140,11 @@ def _tasks_in(path: Path, problems: list[str]) -> list[Task]:
     return found
 
 
+def _problems(task: Task) -> list[str]:
+    wrong = [] if task.prompt.strip() else ["the prompt is empty"]
+    return [*wrong, *_outside(task), *_no_pattern(task), *(why for one in task.expect.calls for why in _no_call(one))]
+
+
 def _outside(task: Task) -> list[str]:
     """Files of a task that would not be in its workspace."""
     paths = [*task.files, *task.expect.files, *task.expect.absent]
@@ -151,6 +157,31 @@ def _no_pattern(task: Task) -> list[str]:
     except PatternError as error:
         return [f"answer: {error}"]
     return []
+
+
+def _no_call(wanted: Any) -> list[str]:
+    """Why no operation can ever be what is wanted: the task would never be done."""
+    if not isinstance(wanted, dict):
+        return [f"calls: an operation is a table, not {wanted!r}"]
+    if set(wanted) == {"one_of"}:
+        choices = wanted["one_of"]
+        if not isinstance(choices, list) or not choices:
+            return ["calls: one_of is a list of operations"]
+        return [why for one in choices for why in _no_call(one)]
+    tag = wanted.get("type")
+    if tag is None:
+        return ["calls: an operation needs a type, such as read_file"]
+    tags = tag["one_of"] if isinstance(tag, dict) and isinstance(tag.get("one_of"), list) else [tag]
+    problems = []
+    known: set[str] = {"type"}
+    for one in tags:
+        if (operation := OPERATIONS.get(one) if isinstance(one, str) else None) is not None:
+            known.update(operation.__struct_fields__)
+        else:
+            problems.append(f"calls: there is no operation {one!r}.{nearest(str(one), OPERATIONS)}")
+    if problems:
+        return problems
+    return [f"calls: {tag} has no field {key!r}.{nearest(key, known)}" for key in wanted if key not in known]
 
 
 def _is_inside(path: str) -> bool:

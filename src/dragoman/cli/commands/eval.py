@@ -97,7 +97,7 @@ def command(
             suite,
             place,
             models=names,
-            vocabularies=[_vocabulary(name) for name in vocabularies],
+            vocabularies=dict(map(_vocabulary, vocabularies)),
             seeds=seeds,
             judge=judge,
             commands=yes,
@@ -154,10 +154,17 @@ def command(
     return ExitCode.NO if any(attempt.done is None for attempt in attempts) else ExitCode.OK
 
 
-def _vocabulary(name: str) -> str | Dialect:
+def _vocabulary(name: str) -> tuple[str, str | Dialect]:
+    """A vocabulary, and what the results call it: one made from an installed vocabulary is called after its file."""
+    from dragoman.dialects import DIALECTS
     from dragoman.dialects.plugins import dialect_named
 
-    return name if name == "own" else dialect_named(name, files=True)
+    if name == "own":
+        return name, name
+    dialect = dialect_named(name, files=True)
+    if not Path(name).is_file():
+        return name, dialect
+    return (Path(name).stem if dialect.name in DIALECTS else dialect.name), dialect
 
 
 def _configured(configuration: Configuration) -> tuple[str, ...]:
