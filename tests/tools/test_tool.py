@@ -14,12 +14,10 @@ import msgspec
 import pydantic
 import pytest
 
-import dragoman
-import dragoman.tools.tool as named_like_the_decorator
 from dragoman.errors import DefinitionError, ToolError
 from dragoman.model import Coercion, FunctionDefinition, Kind, ReadFile, ToolExample
 from dragoman.tools import Cancellation, Context, Inject, Injected, ProviderTool, Tool, tool
-from dragoman.tools.tool import Bound
+from dragoman.tools.definition import Bound
 
 HERE = Path(__file__).name
 
@@ -165,12 +163,6 @@ def test_the_decorated_function_can_still_be_called_as_itself() -> None:
     assert asyncio.run(search("a", limit=2)) == "a 0 2"
     assert inspect.signature(add) == inspect.signature(add.run)
     assert (add.__name__, add.__wrapped__) == ("add", add.run)
-
-
-def test_the_door_gives_the_decorator_though_a_file_has_its_name() -> None:
-    assert named_like_the_decorator is tool
-    assert dragoman.tool is tool
-    assert dragoman.tools.tool is tool
 
 
 # ── what can be a tool ───────────────────────────────────────────────────────

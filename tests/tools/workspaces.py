@@ -15,7 +15,7 @@ import msgspec
 from dragoman.errors import ToolError
 from dragoman.model.operations import Operation
 from dragoman.tools.context import Context
-from dragoman.tools.tool import Tool
+from dragoman.tools.definition import Tool
 from dragoman.tools.workspace.disk import DiskWorkspace
 from dragoman.tools.workspace.memory import MemoryWorkspace
 from dragoman.tools.workspace.workspace import Workspace

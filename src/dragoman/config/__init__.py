@@ -26,8 +26,8 @@ from .configuration import (
 )
 from .kinds import UNTRUSTED, Kind
 from .layers import Origin, read_settings_file
+from .projects import SERVER_FILES, SKILL_FOLDERS, digest, find_project, trust, trusted_folders, untrust
 from .settings import Model, Price, Provider, Sandbox, Secret, Settings, known_settings
-from .trust import SERVER_FILES, SKILL_FOLDERS, digest, find_project, trust, trusted_folders, untrust
 
 __all__ = [
     "DATA_SUFFIXES",

@@ -27,8 +27,8 @@ from .layers import (
     merged,
     read_settings_file,
 )
+from .projects import PROJECT_FOLDER, Project, Trust, digest, find_project, project_file, trust_of
 from .settings import Key, Secret, Settings, fields_of
-from .trust import PROJECT_FOLDER, Project, Trust, digest, find_project, project_file, trust_of
 
 
 class Refusal(msgspec.Struct, frozen=True):

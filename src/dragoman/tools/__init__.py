@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dragoman.doors import door
 
@@ -20,13 +17,13 @@ if TYPE_CHECKING:
         Injected as Injected,
         LimitsLeft as LimitsLeft,
     )
+    from .definition import Tool as Tool, tool as tool
     from .later import search_tools_in as search_tools_in
     from .memories import Memories as Memories, Memory as Memory
     from .provider_tool import ProviderTool as ProviderTool
     from .run_code import runnable as runnable
     from .running.operation_runner import perform as perform, standard_context as standard_context
     from .shell import Shell as Shell
-    from .tool import Tool as Tool, tool as tool
     from .toolset import AnyTool as AnyTool, Toolset as Toolset
     from .web.web import Web as Web
     from .workspace.attachments import Audio as Audio, Document as Document, Image as Image
@@ -46,7 +43,7 @@ else:
             "run_code": ("runnable",),
             "running.operation_runner": ("perform", "standard_context"),
             "shell": ("Shell",),
-            "tool": ("Tool", "tool"),
+            "definition": ("Tool", "tool"),
             "toolset": ("AnyTool", "Toolset"),
             "web.web": ("Web",),
             "workspace.attachments": ("Audio", "Document", "Image"),
@@ -55,18 +52,3 @@ else:
             "workspace.workspace": ("Workspace",),
         },
     )
-
-
-class _Door(ModuleType):
-    """Here `tool` is the decorator, though a file is called so too: importing that file would put it in its place."""
-
-    @property
-    def tool(self) -> Any:
-        return import_module(".tool", __name__).tool
-
-    @tool.setter
-    def tool(self, value: Any) -> None:
-        pass
-
-
-sys.modules[__name__].__class__ = _Door

@@ -13,7 +13,7 @@ from dragoman.model import operations as op
 from dragoman.model.outcomes import Answer, AnswersOutcome
 
 from .context import Context
-from .tool import Tool
+from .definition import Tool
 
 
 class Answers:

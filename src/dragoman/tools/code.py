@@ -20,8 +20,8 @@ from dragoman.model.operations import Edit, EditFile, RewriteCode, SearchCode
 from dragoman.model.outcomes import ChangesOutcome, Match, MatchesOutcome
 
 from .context import Context
+from .definition import Tool
 from .search import files_matching, located
-from .tool import Tool
 from .workspace import globs
 from .workspace.text import decode, encoded, printable
 

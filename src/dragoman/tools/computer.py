@@ -17,7 +17,7 @@ from dragoman.model import operations as op
 from dragoman.model.outcomes import ImageOutcome, Media
 
 from .context import Context
-from .tool import Tool
+from .definition import Tool
 
 if TYPE_CHECKING:
     from playwright.async_api import Page as Tab

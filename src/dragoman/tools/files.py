@@ -22,7 +22,7 @@ from dragoman.model import operations as op
 from dragoman.model.outcomes import ChangesOutcome, FileOutcome, FilesOutcome, ImageOutcome, Media, NotebookOutcome
 
 from .context import Context
-from .tool import Tool
+from .definition import Tool
 from .workspace import media
 from .workspace.paths import HELD_LIMIT
 from .workspace.text import MARKS, UTF_8, Encoding, binary, printable, sniff

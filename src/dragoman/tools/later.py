@@ -14,8 +14,8 @@ from dragoman.model.operations import SearchTools
 from dragoman.model.outcomes import ToolsOutcome
 
 from .context import Context
+from .definition import Tool
 from .provider_tool import ProviderTool
-from .tool import Tool
 
 if TYPE_CHECKING:
     from .toolset import AnyTool, Toolset

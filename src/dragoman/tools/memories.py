@@ -20,7 +20,7 @@ from dragoman.model.operations import RecallMemory, SaveMemory
 from dragoman.model.outcomes import DoneOutcome, TextOutcome
 
 from .context import Context
-from .tool import Tool
+from .definition import Tool
 
 LONGEST_TEXT: Final = 10_000
 """Characters of one memory."""

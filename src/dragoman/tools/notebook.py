@@ -6,7 +6,7 @@ from dragoman.model import operations as op
 from dragoman.model.outcomes import ChangesOutcome, NotebookOutcome
 
 from .context import Context
-from .tool import Tool
+from .definition import Tool
 from .workspace.notebook_file import Notebook
 from .workspace.text import Document
 

@@ -11,7 +11,7 @@ from dragoman.model import operations as op
 from dragoman.model.outcomes import PlanOutcome
 
 from .context import Context
-from .tool import Tool
+from .definition import Tool
 
 
 class Plan:

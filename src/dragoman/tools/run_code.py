@@ -10,9 +10,9 @@ from dragoman.model.operations import RunCode, RunCommand
 from dragoman.model.outcomes import CommandOutcome
 
 from .context import Context
+from .definition import Tool
 from .processes.programs import find_program
 from .shell import Shell
-from .tool import Tool
 
 LANGUAGES: Final = {"python": ("python3", "-c"), "javascript": ("node", "-e")}
 """The program for each language, and the option that takes the code."""

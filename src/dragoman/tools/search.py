@@ -21,8 +21,8 @@ from dragoman.model.operations import FindFiles, ListDirectory, SearchText
 from dragoman.model.outcomes import DirectoryOutcome, Entry, Match, MatchesOutcome, PathsOutcome
 
 from .context import Context
+from .definition import Tool
 from .processes.ripgrep import VERSION_CONTROL, Ripgrep
-from .tool import Tool
 from .workspace import globs
 from .workspace.inside import Inside
 from .workspace.matches import Block, Form, Lines, Runs

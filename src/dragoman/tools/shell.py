@@ -25,13 +25,13 @@ from dragoman.model import operations as op
 from dragoman.model.outcomes import CommandOutcome, Job, JobsOutcome
 
 from .context import Context
+from .definition import Tool
 from .processes.command import DRIVER, Command, StandingShell, Wrote as Wrote
 from .processes.output import Chosen, StreamName, check_text, taken, taken_matching
 from .processes.process import Process, start
 from .processes.programs import find_program
 from .processes.starter import Starter
 from .processes.supervisor import new_brand
-from .tool import Tool
 
 if TYPE_CHECKING:
     import asyncio

@@ -15,8 +15,8 @@ import msgspec
 
 from dragoman.errors import DefinitionError, ToolError, nearest
 
+from .definition import Tool
 from .provider_tool import ProviderTool
-from .tool import Tool
 
 AnyTool = Tool | ProviderTool
 _TOOL = (Tool, ProviderTool)

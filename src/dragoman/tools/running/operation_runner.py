@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from asyncio import Task
 
     from dragoman.tools.context import Cancellation, Context
+    from dragoman.tools.definition import Tool
     from dragoman.tools.sandbox.enclosure import Enclosure
     from dragoman.tools.shell import Shell
-    from dragoman.tools.tool import Tool
     from dragoman.tools.web.web import Web
     from dragoman.tools.workspace.workspace import Workspace
 

@@ -8,7 +8,7 @@ from dragoman.errors import ToolError
 from dragoman.model.operations import FetchPage, FindInPage, SearchWeb, TakeScreenshot
 from dragoman.model.outcomes import ImageOutcome, MatchesOutcome, Media, PagesOutcome
 from dragoman.tools.context import Context
-from dragoman.tools.tool import Tool
+from dragoman.tools.definition import Tool
 
 from .search import SearchBackend
 from .web import PageReader, Web
