@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -48,6 +49,7 @@ NASTY = st.sampled_from(
         "zero\u200bwidth\u200d\ufeff",
         "\u2028\u2029\x85\x0b\x0c\x1c",
         "\U000e0041\u3164\ufe0f",
+        "\u0301" * 9 + "rm\u0336" + "z\u0300\u0301" * 5 + "\u0321" * 40,
         "tab\there",
         "漢字" * 50,
         "long " * 400,
@@ -139,6 +141,21 @@ def check_file(operation: op.Operation, workspace: Workspace, path: str, before:
 
 
 FOLD = re.compile(r"  … [\d,]+ more rows: v shows them …")
+
+
+@given(st.text(st.sampled_from("ab \n\t\u0300\u0301\u0321\u05b0\u0336\u20e0\u200b漢")), st.booleans())
+def test_no_mark_is_drawn_on_our_own_text_over_a_letter_or_on_a_heap_of_others(text: str, single: bool) -> None:
+    """Bytes could be hidden in a heap of marks, and a stroke makes a command look crossed out."""
+    written_out: Counter[str] = Counter()
+    shown = (one_line if single else visible)(text, written_out)
+    assert re.search(r"(?:^|[ \n\t])[\u0300-\u036f\u05b0]|[\u0300-\u036f\u05b0]{5}|[\u0336\u20e0\u200b]", shown) is None
+    assert re.sub(r"\\u[0-9a-f]{4}|\\n|\\t", lambda one: one[0].encode().decode("unicode_escape"), shown) == text
+    assert sum(written_out.values()) == len(re.findall(r"\\[unt]", shown))
+
+
+def test_letters_of_any_language_stay_as_they_are() -> None:
+    text = "e\u0301 Vie\u0323\u0302t \u05e2\u05b4\u05d1\u05b0 \u0e17\u0e35\u0e48 漢字 🙂"
+    assert visible(text) == text
 
 
 @given(TEXTS | st.none(), TEXTS, WIDTHS)

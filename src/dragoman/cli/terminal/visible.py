@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
+from unicodedata import category, combining
 
 # Python calls these printable, and yet nothing is to be seen: marks without a form, fillers that look like a space,
 # and what chooses between forms of the character before it (any bytes can be hidden in a row of those).
@@ -18,21 +19,51 @@ _UNSEEN: Final = re.compile(
 )
 
 
+# More marks than any language puts on one letter, most of them over one another: any bytes can be hidden in a heap.
+_MOST_MARKS: Final = 4
+_OVERLAY: Final = 1
+"""The combining class of strokes, which make a text look crossed out, or a letter look like another one."""
+
+
 def visible(text: str, written_out: Counter[str] | None = None) -> str:
     """The text with everything that cannot be seen written out; line breaks and tabs stay. Counts what it wrote out."""
-    hidden: dict[str, str | int | None] = {
-        one: _written_out(one) for one in sorted(set(text)) if one not in "\t\n" and _is_hidden(one)
-    }
-    if not hidden:
+    if text.isascii() and text.isprintable():
         return text
-    if written_out is not None:
-        for one, said in hidden.items():
-            written_out[str(said)] += text.count(one)
-    return text.translate(str.maketrans(hidden))
+    found = set(text)
+    hidden: dict[str, str | int | None] = {
+        one: _written_out(one) for one in sorted(found) if one not in "\t\n" and _is_hidden(one)
+    }
+    if hidden:
+        if written_out is not None:
+            for one, said in hidden.items():
+                written_out[str(said)] += text.count(one)
+        text = text.translate(str.maketrans(hidden))
+    marks = {one for one in found if not one.isascii() and category(one) == "Mn"}
+    return _without_heaps(text, marks, written_out) if marks else text
 
 
 def _is_hidden(character: str) -> bool:
-    return not character.isprintable() or _UNSEEN.match(character) is not None
+    if not character.isprintable() or _UNSEEN.match(character) is not None:
+        return True
+    # What encloses the letter before it, as a circle or a bar does, hides it.
+    return not character.isascii() and (category(character) == "Me" or combining(character) == _OVERLAY)
+
+
+def _without_heaps(text: str, marks: set[str], written_out: Counter[str] | None) -> str:
+    """Marks that stand on no letter of the text, or on too many others, written out."""
+    pieces: list[str] = []
+    on = _MOST_MARKS  # a mark at the start of a line would be drawn on what stands before the text
+    for character in text:
+        if character not in marks:
+            on = _MOST_MARKS if character in "\n\t " else 0
+        elif on < _MOST_MARKS:
+            on += 1
+        else:
+            character = _written_out(character)
+            if written_out is not None:
+                written_out[character] += 1
+        pieces.append(character)
+    return "".join(pieces)
 
 
 def _written_out(character: str) -> str:
