@@ -29,6 +29,15 @@ def json_text(value: Any, *, too_deep: str | None = None) -> str:
         return too_deep
 
 
+def whole_json(value: Any) -> bytes:
+    """A value as JSON in which each half of a character is U+FFFD, for readers that refuse to read half of one."""
+    from json import dumps
+
+    text = dumps(msgspec.to_builtins(value), separators=(",", ":"), ensure_ascii=False)
+    # Halves are in strings alone; two that belong together are one character.
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
 @overload
 def read_json(text: str) -> Any: ...
 

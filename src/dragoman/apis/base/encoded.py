@@ -9,7 +9,7 @@ import msgspec
 from dragoman.model import request as req
 from dragoman.model.base import Value
 from dragoman.model.conversation import Metadata
-from dragoman.model.json_text import json_text
+from dragoman.model.json_text import whole_json
 from dragoman.model.outcomes import Media
 
 from .conversation_order import Remark
@@ -62,14 +62,19 @@ class Encoded(msgspec.Struct, frozen=True):
         return f"Encoded({self.path!r}, body={list(self.body)!r}, remarks={len(self.report)})"
 
     def to_bytes(self) -> bytes:
-        """The body as JSON. An unchanged toolset is not written again."""
+        """The body as JSON. An unchanged toolset is not written again.
+
+        Half a character, which a program can say (`os.listdir`, a cut text) and JSON only as an escape, becomes
+        U+FFFD: Anthropic refuses the whole request ("no low surrogate in string"), and every later one, since it
+        stays in the conversation.
+        """
         body = self.body
         if self.tools is not None and body.get("tools") is self.tools.wire:
             body = {**body, "tools": self.tools.raw}
         try:
             return msgspec.json.encode(body)
-        except UnicodeEncodeError:  # half a character, which JSON can hold as an escape alone
-            return json_text(self.body).encode()
+        except UnicodeEncodeError:
+            return whole_json(self.body)
 
 
 # ── media ────────────────────────────────────────────────────────────────────
