@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,35 @@ def test_no_pattern_makes_a_long_line_take_long(pattern: str, verdict_: Any) -> 
 @pytest.mark.slow
 def test_a_long_line_is_read_in_time_that_grows_with_it_and_no_faster(part: str) -> None:
     assert read_command_line(part * (100_000 // len(part))).candidates
+
+
+@pytest.mark.parametrize("join_", [";", "|", " && ", "\n"])
+def test_a_line_of_many_commands_is_judged_once_as_a_whole_whatever_the_number_of_rules(
+    tmp_path: Path, join_: str
+) -> None:
+    """What all of its commands may reach was found out anew for each of them and for each rule."""
+    rules = [Approval("deny", path=f"secret{number}/*") for number in range(40)]
+    rules += [Approval("ask", path=f"private{number}/*", source="project") for number in range(40)]
+
+    def calls_for(commands: int) -> int:
+        count = 0
+
+        def heard(frame: object, event: str, argument: object) -> None:
+            nonlocal count
+            count += event == "call"
+
+        line = join_.join(f"cat {number % 9}" for number in range(commands))
+        sys.setprofile(heard)
+        try:
+            verdict(op.RunCommand(line), *rules, workspace=DiskWorkspace(tmp_path))
+        finally:
+            sys.setprofile(None)
+        return count
+
+    calls_for(10)
+    few, many = calls_for(200), calls_for(400)
+    assert many < 2.5 * few
+    assert many < 400 * 400
 
 
 # ── how a command is run ─────────────────────────────────────────────────────

@@ -147,12 +147,15 @@ def _allowed_or_idle(case: Case, parts: list[Case], rules: tuple[Approval, ...])
 def _on_parts(parts: list[Case], policy: ToolPolicy) -> Judged:
     """The strictest verdict on any command. After one that a rule allows, what no rule is about counts for nothing if
     it only reads what it is given (`make test | tail`)."""
-    found: list[Judged] = []
+    found: dict[Judged, None] = {}
+    known: dict[int, Judged] = {}
+    ruled = False
     for part in parts:
-        judged = _on_part(part, policy)
-        if judged[0] == "allow" and judged[1] is None and any(rule is not None for _, rule in found) and part.is_idle():
+        judged = known[id(part)] if id(part) in known else known.setdefault(id(part), _on_part(part, policy))
+        if judged == ("allow", None) and ruled and part.is_idle():
             continue
-        found.append(judged)
+        found[judged] = None
+        ruled = ruled or judged[1] is not None
     return _strictest(found) or ("allow", None)
 
 
@@ -270,10 +273,15 @@ class Case:
         *,
         paths: list[str] | None = None,
         part: tuple[str, CommandLine] | None = None,
+        whole: Case | None = None,
     ) -> None:
         self.operation, self.tool, self._workspace, self._agent = operation, tool, workspace, agent
         self._given_paths, self._part = paths, part
         self._fields = fields_of(operation)
+        # What is the same for every command of a line is found out once: a line may have thousands.
+        self._whole = whole or self
+        self._reached: dict[tuple[int, ...], bool | None] = {}
+        self._line_matched: dict[str, bool] = {}
 
     def parts(self) -> list[Case]:
         """The case for each command of a line that is made of nothing else; otherwise the whole is one."""
@@ -281,7 +289,11 @@ class Case:
         if len(lines) != 1 or not lines[0].plain or len(lines[0].commands) < 2:
             return [self]
         facts = (self.operation, self.tool, self._workspace, self._agent)
-        return [Case(*facts, paths=self._given_paths, part=(command, lines[0])) for command in lines[0].commands]
+        shared: Any = {"paths": self._given_paths, "whole": self}
+        cases: dict[str, Case] = {}
+        for command in lines[0].commands:
+            cases[command] = cases.get(command) or Case(*facts, part=(command, lines[0]), **shared)
+        return [cases[command] for command in lines[0].commands]
 
     def only(self, parts: Sequence[Case]) -> Case:
         """The case of a line with some of its commands alone, each of which may have failed."""
@@ -354,12 +366,15 @@ class Case:
             return False
         if not self._settings_fit(rule) or (rule.command is not None and not self._command_fits(rule, rule.command)):
             return False
-        answers = {
-            reaches(rule, effect, self._root)
-            for effect in reach.effects
-            if not any(allows(one, effect, self._root) for one in allowing)
-        }
-        return True if True in answers else None if None in answers else False
+        known, key = self._whole._reached, (id(rule), *map(id, allowing))
+        if key not in known:
+            answers = {
+                reaches(rule, effect, self._root)
+                for effect in reach.effects
+                if not any(allows(one, effect, self._root) for one in allowing)
+            }
+            known[key] = True if True in answers else None if None in answers else False
+        return known[key]
 
     def unclear(self, rules: Iterable[Approval]) -> str | None:
         """Why it is unclear what a command line does, or whether it does what a rule forbids."""
@@ -380,12 +395,16 @@ class Case:
 
     @cached_property
     def _root(self) -> str:
+        if self._whole is not self:
+            return self._whole._root
         root = getattr(self._workspace, "root", None)
         return "/" if root is None else os.path.realpath(str(root))
 
     @cached_property
     def _reach(self) -> Reach | None:
         """What a command line may reach; `None` for other operations."""
+        if self._whole is not self:
+            return self._whole._reach
         operation = self.operation
         home = getattr(self._workspace, "home", None)
         if isinstance(operation, op.RunCommand | op.WatchCommand) and operation.command is not None:
@@ -442,7 +461,7 @@ class Case:
     def _command_fits(self, rule: Approval, pattern: str) -> bool:
         lines = self._lines
         if rule.verdict != "allow":
-            if self._part is not None and fnmatchcase(self._part[1].candidates[0].text, pattern):
+            if self._part is not None and self._whole._line_matches(pattern):
                 return True  # it is about the line as a whole
             return any(
                 fnmatchcase(one.text, pattern) or (one.anywhere and fnmatchcase(one.text, f"* {pattern}"))
@@ -464,6 +483,12 @@ class Case:
         return lines[0].plain and all(
             fnmatchcase(one, pattern) and self._is_covered(one, pattern) for one in lines[0].commands
         )
+
+    def _line_matches(self, pattern: str) -> bool:
+        known = self._line_matched
+        if pattern not in known:
+            known[pattern] = fnmatchcase(self._lines[0].candidates[0].text, pattern)
+        return known[pattern]
 
     def _is_covered(self, command: str, pattern: str) -> bool:
         """Whether a rule that allows one program has no other one named to it by what its `*` stands for."""
