@@ -96,6 +96,10 @@ async def test_only_the_address_that_is_served_and_origins_that_were_allowed_are
             "https://app.example:8443",
             "http://app.example",
             "null",
+            "",
+            f"http://127.0.0.1:{port}@evil.example",
+            f"http://127.0.0.1:{port}, http://evil.example",
+            f"http://127.1:{port}",
             "file://",
             "chrome-extension://abc",
         ]

@@ -250,12 +250,15 @@ def test_completing_in_a_strangers_repository_runs_nothing_and_steers_no_termina
         path.parent.mkdir(exist_ok=True)
         path.write_text(page)
     (machine.here / "agents" / f"evil`touch${{IFS}}{marker.name}`.md").write_text("Do it.\n")
+    (machine.here / "dragoman").write_text(f"#!/bin/sh\ntouch {marker}\n")
+    (machine.here / "dragoman").chmod(0o755)
     bash = Bash(machine)
     try:
         begun = bash.types("dragoman agents show lis\t", until=b"dragoman agents show list")
         listed = bash.types("\t\t", until=b"ready> dragoman agents show list")
         shown = bash.types("\x15echo over\n", until=b"over\r\nready> ")
         chosen = bash.types("dragoman agents show ev\t\n", until=b"ready> ")
+        bash.types("./dragoman agents show lis\t", until=b"./dragoman agents show list")
     finally:
         bash.close()
     for screen in (begun, listed, shown, chosen):

@@ -83,11 +83,12 @@ class Guard:
         host = _text(headers.get(b"host"))
         if not self._is_host(host):
             return 421, b"this server is not called so; --allow-host allows a further name"
-        origin = _text(headers.get(b"origin"))
-        if origin and not self._is_origin(origin, host):
+        if b"origin" in headers:
+            if self._is_origin(_text(headers[b"origin"]), host):
+                return None
             return 403, b"pages of this origin may not use this server; --allow-origin allows one"
         # A request that a page makes without an Origin (an image, a form) still says where it comes from.
-        if not origin and _text(headers.get(b"sec-fetch-site")) in ("cross-site", "same-site"):
+        if _text(headers.get(b"sec-fetch-site")) in ("cross-site", "same-site"):
             return 403, b"pages of other origins may not use this server"
         return None
 

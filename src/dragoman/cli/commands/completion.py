@@ -27,7 +27,9 @@ def command(ctx: click.Context, /, *, shell: str) -> ExitCode:
     completion = kind(ctx.find_root().command, {}, "dragoman", "_DRAGOMAN_COMPLETE")
     console = ctx.ensure_object(Console)
     # Not `completion.source()`: for bash that starts a bash, only to look at its version.
-    console.line(ShellComplete.source(completion).strip())
+    script = ShellComplete.source(completion).strip()
+    # For bash click runs what was typed, and `./dragoman` may be anybody's: completing a word runs nothing else.
+    console.line(script.replace("_complete $1)", "_complete dragoman)"))
     if sys.stdout.isatty():
         console.note("This is for your shell to read: `dragoman completion --help` says where to put it.")
     return ExitCode.OK
