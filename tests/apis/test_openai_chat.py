@@ -897,8 +897,9 @@ def test_a_text_that_is_attached_is_sent_as_text_and_what_came_as_a_file_goes_ba
         {"type": "text", "text": "Contents of the attached text:\n\nA"},
     ]
     assert [remark.message for remark in written.report] == ["text/csv is sent as text", "text/plain is sent as text"]
-    with pytest.raises(DefinitionError, match="no way to send"):
-        API.encode(Request("m", (user("See", Media("text/plain", data="/w==")),)))
+    for data in ("/w==", "QUJD!REVG"):  # no UTF-8, and no base64
+        with pytest.raises(DefinitionError, match="no way to send"):
+            API.encode(Request("m", (user("See", Media("text/plain", data=data)),)))
     file = {"type": "file", "file": {"file_data": "data:text/plain;base64,QQ=="}}
     kept = API.read_request({"messages": [{"role": "user", "content": [file]}]}, model="m")
     assert API.encode(kept).body["messages"][0]["content"] == [file]

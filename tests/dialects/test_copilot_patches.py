@@ -60,6 +60,9 @@ APPLIED = (
     # An empty line at the end that is not there is left out at the end of the file.
     ("b\na", "@@|-a|+X|-", "b\nX"),
     ("b\na", "@@|-a|-|+X|+Y", "b\nX\nY"),
+    ("b\na", "@@|-a|+X| ", "b\nX"),
+    ("b\na", " b|-a|+X| ", "b\nX"),
+    ("b\na\n", "@@|-a|-|+X|+", "b\nX\n"),
     ("a\nb\r\n", "@@|-a|+x", "x\nb\n"),
     ("c\nq\nq", "@@|+a|@@ q| q|+z", "c\nq\nq\nz\na"),
 )

@@ -203,6 +203,31 @@ def test_all_three_in_one_session_are_found_where_they_first_stand(tmp_path: Pat
     }
 
 
+@pytest.mark.parametrize(
+    "results, empty",
+    [
+        (("", ""), 2),
+        (('{"text": ""}', '[{"text": null}]'), 2),
+        (('{"text": ""}', '{"text": [""]}', "x"), 2),
+        (('{"text": "a"}', '["b"]'), 0),
+        (("{", "[x"), 0),
+    ],
+)
+def test_results_that_say_nothing_are_told_where_they_always_said_something(
+    tmp_path: Path, results: tuple[str, ...], empty: int
+) -> None:
+    records = [_claude("user", "u1", None, message={"role": "user", "content": "Go."})]
+    for number, result in enumerate(results):
+        use, id = 2 * number + 2, f"t{number}"
+        call = {"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": "/p/a"}}
+        records += [_block(f"u{use}", f"u{use - 1}", call), _told(f"u{use + 1}", f"u{use}", id, result)]
+    (tmp_path / "s.jsonl").write_bytes(lines(*records))
+    told_of = [one.what for one in check_drift(found(tmp_path / "s.jsonl", "claude_code")).drifts]
+    said = f"results: {empty} of {len(results)} are empty, of tools that always say something"
+    assert (said in told_of) is (empty > 0)
+    assert any("always say something" in one for one in told_of) is (empty > 0)
+
+
 @pytest.mark.parametrize("language", ["python", "toml"])
 def test_the_missing_spelling_is_drafted_as_a_dialect_that_can_be_read(tmp_path: Path, language: Any) -> None:
     from dragoman.dialects.plugins import dialects_in

@@ -152,6 +152,13 @@ def test_a_field_of_few_tools_is_not_missed_from_the_results_of_others() -> None
     assert differences(form, counts, ["1.0"], fell=True) == ([], 0)
 
 
+def test_what_changed_in_the_results_of_one_tool_is_told_of_that_tool_alone() -> None:
+    form = learnt(*[("1.0", "captured", [ran(tool, output="x", code=1) for tool in ("cat", "ls")])] * 3)
+    for tool in ("cat", "brand_new"):
+        assert told(form, ran(tool, output="x", code=1, more="y")) == [("new_field", f"part.state@{tool}", "more")]
+    assert told(form, ran("cat", output=3, code=1)) == [("changed_type", "part.state@cat", "output")]
+
+
 def test_a_field_is_missed_sooner_where_less_could_be_read() -> None:
     reply = {"type": "reply", "text": ""}
     form = learnt(("1.0", "captured", [{**reply, "calls": []}, reply, reply] * 3), ("1.0", "captured", [reply] * 2))

@@ -32,6 +32,7 @@ from dragoman.serve.hook import (
     rules_of,
 )
 from dragoman.serve.hook.client import Here
+from dragoman.serve.hook.other_names import other_names
 from dragoman.serve.hook.plain_reading import Row, is_unknown, operations_by, plain_operations, plain_rows, plain_tools
 from tests.examples import examples
 
@@ -317,6 +318,17 @@ OUTSIDE: dict[str, tuple[str, str, dict[str, Any]]] = {
     "a folder for Codex's command": ("codex", "Bash", {"command": "touch x", "workdir": "/etc"}),
     "a parameter that is not known": ("claude_code", "Read", {"file_path": "a.py", "path": "/etc/passwd"}),
 }
+
+
+@given(st.text(alphabet=" @\\aé\u00a0\u0301/.\0", max_size=8))
+def test_every_other_name_of_a_file_is_given_once(path: str) -> None:
+    names = other_names(path)
+    assert len({path, "", *names}) == len(names) + 1 + (path != "")
+
+
+def test_the_other_names_of_a_file_are_all_found() -> None:
+    assert set(other_names(" @a\u00a0b")) == {"@a\u00a0b", " @a b", "a\u00a0b", "@a b", "a b"}
+    assert other_names("plain/name.txt") == []
 
 
 @pytest.mark.parametrize("name", OUTSIDE)

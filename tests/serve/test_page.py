@@ -341,6 +341,8 @@ async def test_words_are_found_where_they_were_said(folder: Path) -> None:
         assert (session, entry["anchor"]) in {(hit["session"], hit["anchor"]) for hit in hits}
         for page in ("1", "0", "x", "9999999"):
             assert (await reader.json(f"/search?q={words}&page={page}"))["hits"] == hits
+        _, text = await reader.get(f"/search?q={words}")
+        assert '<nav class="pages"' not in text  # all of them are on it
         status, text = await reader.get(f"/session/{session}?event={entry['anchor']}")
         assert status == 200
         assert f'id="{entry["anchor"]}"' in text
