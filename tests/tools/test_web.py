@@ -21,7 +21,7 @@ from dragoman.tools.context import Context
 from dragoman.tools.processes.supervisor import descendants
 from dragoman.tools.web.address_policy import Reach
 from dragoman.tools.web.browser import picture_of
-from dragoman.tools.web.browser_proxy import Gate
+from dragoman.tools.web.browser_proxy import BrowserProxy
 from dragoman.tools.web.page_text import AROUND
 from dragoman.tools.web.search_backends import BrowserSearch, SearxngSearch, leads_to
 from dragoman.tools.web.tools import fetch_page, find_in_page, search_web
@@ -587,7 +587,7 @@ async def test_the_gate_of_the_browser_passes_requests_on_and_ends_each_connecti
 
     async with (
         serving({"/a b": echo}) as site,
-        Gate(Reach([site.place]), max_bytes=10_000, connect_seconds=5) as gate,
+        BrowserProxy(Reach([site.place]), max_bytes=10_000, connect_seconds=5) as gate,
         aiohttp.ClientSession() as client,
     ):
         async with client.post(site.url("/a b?q=%2F"), data="body", proxy=gate.address) as response:
@@ -615,7 +615,7 @@ async def test_the_gate_of_the_browser_ends_an_answer_that_never_begins(again: b
 
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)
     place = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    async with listening, Gate(Reach([place]), max_bytes=1_000_000, connect_seconds=5) as gate:
+    async with listening, BrowserProxy(Reach([place]), max_bytes=1_000_000, connect_seconds=5) as gate:
         reader, writer = await asyncio.open_connection("127.0.0.1", int(gate.address.rpartition(":")[2]))
         writer.write(b"GET http://%s/ HTTP/1.1\r\n\r\n" % place.encode())
         async with asyncio.timeout(20):

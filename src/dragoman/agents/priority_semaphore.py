@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 
-class Slots:
+class PrioritySemaphore:
     """A semaphore with priorities; a smaller number is more urgent, and equals go in the order they came."""
 
     def __init__(self, number: int) -> None:

@@ -19,7 +19,7 @@ from dragoman.model import Call, Conversation, Usage
 from dragoman.tools import Context, LimitsLeft
 
 from .agent import Agent, AgentLimits
-from .priority_semaphore import Slots
+from .priority_semaphore import PrioritySemaphore
 from .recorded import Earlier
 
 Status = Literal["completed", "failed", "cancelled", "limited"]
@@ -108,7 +108,7 @@ class Live:
         self.check: Callable[[str], list[str]] | None = None
         self.repairs = 0
         self.conversation: Conversation = ()
-        self._slots = Slots(self.limits.max_concurrency)
+        self._slots = PrioritySemaphore(self.limits.max_concurrency)
         self._holds_place = False
         self._usage = Usage()
         self._charged: list[tuple[str, Usage]] = []
@@ -149,7 +149,7 @@ class Live:
         """
         if self._holds_place:
             return
-        taken: list[Slots] = []
+        taken: list[PrioritySemaphore] = []
         try:
             for one in self.lineage:
                 await one._slots.take(self.priority)

@@ -22,7 +22,7 @@ from dragoman.model import Call, ExecutedBy, Failure, events as ev, operations a
 
 from .call_lines import MOST_LINES, Line, as_printed, cut, said_of, told_of
 from .console import Console, foreign, width_of
-from .markdown_stream import Prose
+from .markdown_stream import MarkdownStream
 from .streams import stdout
 from .visible import wrapped
 
@@ -80,7 +80,7 @@ class Lines:
         self._answers = answers
         """Whether the model's text is printed as it comes."""
         self._status = Status(console) if _is_lively(sys.stderr) else None
-        self._prose = Prose(console, stdout()) if _is_lively(stdout()) else None
+        self._markdown = MarkdownStream(console, stdout()) if _is_lively(stdout()) else None
         self._doing_now = ""
         """What a model in this process does before it answers, as it was told last."""
         self._open: TextIO | None = None
@@ -299,18 +299,18 @@ class Lines:
         self._clear()
         if self._open is not None and (self._open is not stream or self._style != style):
             self._end_line()
-        if self._prose is not None and stream is stdout():
-            self._prose.write(foreign(text))
+        if self._markdown is not None and stream is stdout():
+            self._markdown.write(foreign(text))
         else:
             stream.write(self._console.styled(stream, foreign(text), style))
             stream.flush()
         self._open, self._style = (None if text.endswith("\n") else stream), style
 
     def _end_line(self) -> None:
-        if self._prose is not None:
+        if self._markdown is not None:
             if self._open is stdout():
                 self._open = None
-            self._prose.end()
+            self._markdown.end()
         if self._open is not None:
             self._open.write("\n")
             self._open.flush()
@@ -352,7 +352,9 @@ class Lines:
 
     def _busy(self, label: str | None) -> None:
         if self._status is not None and self._held is None:
-            self._status.show(label, ready=lambda: self._open is None and (self._prose is None or not self._prose.open))
+            self._status.show(
+                label, ready=lambda: self._open is None and (self._markdown is None or not self._markdown.open)
+            )
 
 
 class Status:

@@ -22,7 +22,7 @@ _MARKUP: Final = re.compile(r"[*_`#|>\[~]|^\s*(?:[-+]|\d+[.)])\s", re.MULTILINE)
 _FENCE: Final = re.compile(r"\s{0,3}(```+|~~~+)")
 
 
-class Prose:
+class MarkdownStream:
     """Writes to one terminal. What it is given is safe to show already."""
 
     def __init__(self, console: Console, stream: TextIO) -> None:

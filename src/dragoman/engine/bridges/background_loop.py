@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Behind:
+class BackgroundLoop:
     """Runs coroutines to their end, from any thread."""
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ from dragoman.model.request import Definition, FunctionDefinition, ProviderDefin
 from dragoman.registry import need
 from dragoman.tools import Tool
 
-from .background_loop import Behind
+from .background_loop import BackgroundLoop
 
 if TYPE_CHECKING:
     from dragoman.engine.approval import Approver
@@ -74,7 +74,7 @@ class Bridge(list[Any]):
         self.facade.lowering = self._encoded.lowering
         self._one_at_a_time = any(isinstance(tool, Tool) and tool.sequential for tool in self.facade.toolset)
         self._open: dict[asyncio.AbstractEventLoop, asyncio.Future[_Opened]] = {}
-        self._behind: Behind | None = None
+        self._background: BackgroundLoop | None = None
         self._starting = threading.Lock()
         super().__init__(self.offered())
 
@@ -132,8 +132,8 @@ class Bridge(list[Any]):
     def in_background(self, work: Coroutine[Any, Any, T]) -> T:
         """What a coroutine gives, for callers without an event loop of their own."""
         with self._starting:  # frameworks without an event loop run calls of one turn in several threads
-            behind = self._behind = self._behind or Behind()
-        return behind.run(work)
+            background = self._background = self._background or BackgroundLoop()
+        return background.run(work)
 
     def _request(self, *turns: Any) -> Request:
         return Request(self.model, (user("?"), *turns), self._definitions)
@@ -175,16 +175,16 @@ class Bridge(list[Any]):
         opened = self._open.pop(asyncio.get_running_loop(), None)
         if opened is not None:
             await (await opened).stack.aclose()
-        if self._behind is not None and not self._behind.is_here():
+        if self._background is not None and not self._background.is_here():
             await asyncio.to_thread(self.close_sync)
 
     def close_sync(self) -> None:
         """`close` for callers without an event loop."""
-        behind = self._behind
-        if behind is not None:
-            behind.run(self.close())
-            behind.stop()
-            self._behind = None
+        background = self._background
+        if background is not None:
+            background.run(self.close())
+            background.stop()
+            self._background = None
 
     async def __aenter__(self) -> Self:
         return self

@@ -105,7 +105,7 @@ class Process:
         self._detach()
         self._loop = loop
         if not self.gone:
-            loop.add_reader(self._channel.fileno(), self._hear)
+            loop.add_reader(self._channel.fileno(), self._read_channel)
         if self._control is not None:
             loop.add_reader(self._control.fileno(), self._listen)
         for stream in self.streams:
@@ -138,7 +138,7 @@ class Process:
             self._told(stream.name, text)
         return text is not None and not stream.at_end
 
-    def _hear(self) -> bool:
+    def _read_channel(self) -> bool:
         """Take what the supervisor says; whether it said something."""
         try:
             said = self._channel.recv(4096)
@@ -162,7 +162,7 @@ class Process:
         if not self.gone:
             self._channel.settimeout(seconds)
             with suppress(TimeoutError):
-                self._hear()
+                self._read_channel()
         return not self.gone
 
     def _listen(self) -> bool:
@@ -226,7 +226,7 @@ class Process:
     def catch_up(self) -> None:
         """Take in what has come and the event loop had no time for."""
         self.attach()
-        while not self.gone and self._hear():
+        while not self.gone and self._read_channel():
             pass
         # First what it answered: all it wrote before that can be read by now.
         while self._listen():

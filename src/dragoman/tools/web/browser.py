@@ -1,7 +1,7 @@
 """Pages as a browser shows them: their text after scripts have run, and pictures of them.
 
-Rules: every request of a page goes through a `Gate`, which lets it reach what the run may reach; each page is shown
-in a fresh context, without cookies, downloads or service workers; nothing of the browser outlives `close`.
+Rules: every request of a page goes through a `BrowserProxy`, which lets it reach what the run may reach; each page is
+shown in a fresh context, without cookies, downloads or service workers; nothing of the browser outlives `close`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dragoman.tools.processes.programs import find_program
 from dragoman.tools.processes.supervisor import PROCESS_FILES, processes
 
 from .address_policy import Place, Reach, parse_url
-from .browser_proxy import Gate
+from .browser_proxy import BrowserProxy
 from .fetched import HTML, Fetched, Limits, is_text, not_text, timed_out, too_large
 from .page_text import decode, read_html, shortened
 
@@ -62,7 +62,7 @@ _ELSEWHERE: Final = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
 )
 _ARGUMENTS: Final = (
-    # Names are looked up by the gate alone; what would be looked up past it is not found.
+    # Names are looked up by the proxy alone; what would be looked up past it is not found.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--dns-prefetch-disable",
     "--disable-quic",
@@ -145,36 +145,36 @@ class Browser:
         self, url: str, *, timeout_ms: int | None, also: Sequence[Place], width: int, height: int
     ) -> AsyncIterator[Shown]:
         seconds = self._limits.seconds(timeout_ms)
-        gate = self._gate(url, also)
+        proxy = self._proxy_for(url, also)
         try:
             async with asyncio.timeout(seconds), self._room:
                 chromium = await self._started()
                 try:
-                    async with gate, self._context(chromium, gate, width, height) as context:
-                        yield await _load(url, context, gate)
+                    async with proxy, self._context(chromium, proxy, width, height) as context:
+                        yield await _load(url, context, proxy)
                 except _playwright_error() as error:
                     raise _not_shown(url, error) from error
         except TimeoutError as error:
             raise timed_out(url, seconds) from error
 
-    def _gate(self, url: str, also: Sequence[Place] = ()) -> Gate:
+    def _proxy_for(self, url: str, also: Sequence[Place] = ()) -> BrowserProxy:
         """What every request of a page goes through; raises `ToolError` where the page itself is out of reach."""
         reach = self._reach.also(*also)
         reach.check_url(parse_url(url))
         most = self._limits.max_bytes * _BYTES_FOR_EACH_OF_TEXT
-        return Gate(reach, max_bytes=most, connect_seconds=self._limits.connect_timeout_ms / 1000)
+        return BrowserProxy(reach, max_bytes=most, connect_seconds=self._limits.connect_timeout_ms / 1000)
 
     @asynccontextmanager
     async def page(self, url: str, *, width: int = WIDTH, height: int = HEIGHT) -> AsyncIterator[Tab]:
         """A page that stays open for as long as the context is, to be acted on."""
         seconds = self._limits.seconds(None)
-        gate = self._gate(url)
+        proxy = self._proxy_for(url)
         chromium = await self._started()
         try:
-            async with gate, self._context(chromium, gate, width, height) as context:
+            async with proxy, self._context(chromium, proxy, width, height) as context:
                 try:
                     async with asyncio.timeout(seconds):
-                        shown = await _load(url, context, gate)
+                        shown = await _load(url, context, proxy)
                 except TimeoutError as error:
                     raise timed_out(url, seconds) from error
                 context.set_default_timeout(seconds * 1000)
@@ -183,9 +183,11 @@ class Browser:
             raise _not_shown(url, error) from error
 
     @asynccontextmanager
-    async def _context(self, chromium: Chromium, gate: Gate, width: int, height: int) -> AsyncIterator[BrowserContext]:
+    async def _context(
+        self, chromium: Chromium, proxy: BrowserProxy, width: int, height: int
+    ) -> AsyncIterator[BrowserContext]:
         context = await chromium.new_context(
-            proxy={"server": gate.address, "bypass": "<-loopback>"},
+            proxy={"server": proxy.address, "bypass": "<-loopback>"},
             viewport={"width": width, "height": height},
             service_workers="block",
             accept_downloads=False,
@@ -384,7 +386,7 @@ def _playwright_error() -> type[Exception]:
     return Error
 
 
-async def _load(url: str, context: BrowserContext, gate: Gate) -> Shown:
+async def _load(url: str, context: BrowserContext, proxy: BrowserProxy) -> Shown:
     """Go to a page and wait until it has settled, or for a moment if it never does."""
     from playwright.async_api import TimeoutError as StillBusy
 
@@ -400,9 +402,9 @@ async def _load(url: str, context: BrowserContext, gate: Gate) -> Shown:
     try:
         await tab.goto(url, wait_until="load")
     except _playwright_error():
-        # Nothing but the page itself was asked for yet, so what the gate last turned away is the reason.
-        if gate.last_failure is not None:
-            raise gate.last_failure from None
+        # Nothing but the page itself was asked for yet, so what the proxy last turned away is the reason.
+        if proxy.last_failure is not None:
+            raise proxy.last_failure from None
         raise
     # Some pages never stop asking: what is there by then is the page.
     with suppress(StillBusy):
@@ -410,11 +412,11 @@ async def _load(url: str, context: BrowserContext, gate: Gate) -> Shown:
     if not shown:
         raise ToolError(f"{shortened(url, 300)} is no page a browser loads", details={"url": url})
     (response,) = shown
-    failure = gate.failure(parse_url(response.url), response.headers)
+    failure = proxy.failure(parse_url(response.url), response.headers)
     if failure is not None:
         raise failure
-    if gate.overrun:
-        raise too_large(url, gate.max_bytes, None)
+    if proxy.overrun:
+        raise too_large(url, proxy.max_bytes, None)
     fields = Message()
     fields["Content-Type"] = response.headers.get("content-type", "")
     said = "content-type" in response.headers

@@ -26,7 +26,7 @@ _MOST_CONNECTIONS: Final = 256
 _OWN: Final = (b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization")
 
 
-class Gate:
+class BrowserProxy:
     """A proxy for one page, for as long as the context lasts.
 
     It counts what it lets in, and keeps the reasons for what it turned away.

@@ -89,21 +89,21 @@ def _sniffed(data: bytes) -> str:
     return "cp1252" if encoding is not None and encoding.codec in ("cp1252", "latin-1") else "utf-8"
 
 
-class Readable(NamedTuple):
+class PageText(NamedTuple):
     """A page's title, if it has one, and its text in the format asked for."""
 
     title: str | None
     text: str
 
 
-def read_html(html: str, url: str, format: Format, *, rendered: bool = False) -> Readable:
+def read_html(html: str, url: str, format: Format, *, rendered: bool = False) -> PageText:
     """A page as a reader sees it; `html` gives it as it was served. `rendered` says that its scripts have run."""
     import turbohtml
 
     document = turbohtml.parse(html, positions=False, scripting=rendered)
     title = _title(document)
     if format == "html":
-        return Readable(title, html)
+        return PageText(title, html)
     document.remove(_UNSEEN_RENDERED if rendered else _UNSEEN)
     if format == "markdown":
         _fix_links(document, url)
@@ -115,7 +115,7 @@ def read_html(html: str, url: str, format: Format, *, rendered: bool = False) ->
         # turbohtml 1.15.4 ends the process for a node without a parent that is not a block and holds white space alone.
         parts.insert(0, main.wrap(turbohtml.Element("div")).extract())
     text = AROUND.join(filter(None, (part.to_markdown(options) for part in parts)))
-    return Readable(title, _LINE_END.sub("\n", text) if format == "text" else text)
+    return PageText(title, _LINE_END.sub("\n", text) if format == "text" else text)
 
 
 _UNSEEN: Final = ",".join(

@@ -21,7 +21,7 @@ from dragoman.model.outcomes import Match, MatchesOutcome, Page, PagesOutcome
 
 from .address_policy import REDIRECTS, LookUp, Place, Reach, guarded_resolver, parse_url, place_of, refused
 from .fetched import HTML, Fetched, Limits, is_text, not_text, timed_out, too_large
-from .page_text import Format, Readable, decode, read_html, shortened
+from .page_text import Format, PageText, decode, read_html, shortened
 from .pdf import can_read_pdf, read_pdf
 from .search import SearchBackend, parse_domain, within
 
@@ -168,7 +168,7 @@ class Web:
         kept = self._kept.get((operation.url, format)) if offset else None
         if kept is None:
             served = fetched or await self.open(operation.url, timeout_ms=operation.timeout_ms)
-            title, text = await asyncio.to_thread(readable, served, format)
+            title, text = await asyncio.to_thread(page_text, served, format)
             page = Page(
                 url=operation.url,
                 title=title,
@@ -210,7 +210,7 @@ class Web:
                 f"the text to find must have between 1 and {_LONGEST_PATTERN:,} characters", kind="invalid_arguments"
             )
         fetched = await self.open(operation.url)
-        return await asyncio.to_thread(lambda: found_in(operation.url, readable(fetched, "text").text, words))
+        return await asyncio.to_thread(lambda: found_in(operation.url, page_text(fetched, "text").text, words))
 
     async def search(self, operation: SearchWeb, backend: SearchBackend | None = None) -> PagesOutcome:
         """Pages a search backend (this one, else its own) found, without those outside the domains asked for."""
@@ -511,10 +511,10 @@ class Inflater:
         )
 
 
-def readable(fetched: Fetched, format: Format) -> Readable:
+def page_text(fetched: Fetched, format: Format) -> PageText:
     """What was fetched as title and text; what is no text fails, saying what it is."""
     if fetched.body.startswith(b"%PDF-") and can_read_pdf():
-        return Readable(None, read_pdf(fetched.url, fetched.body, None, characters=_LONGEST_DOCUMENT).text)
+        return PageText(None, read_pdf(fetched.url, fetched.body, None, characters=_LONGEST_DOCUMENT).text)
     media_type = fetched.media_type or ("text/html" if _LOOKS_LIKE_HTML.match(fetched.body[:2000]) else "text/plain")
     text = decode(fetched.body, fetched.charset)
     if "\0" in text[:8000]:
@@ -524,7 +524,7 @@ def readable(fetched: Fetched, format: Format) -> Readable:
         raise not_text(fetched.url, known.media_type if known else media_type, len(fetched.body))
     if media_type in HTML:
         return read_html(text, fetched.final_url, format, rendered=fetched.rendered)
-    return Readable(None, text)
+    return PageText(None, text)
 
 
 def _bounded(page: Page) -> Page:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from dragoman.agents.priority_semaphore import Slots
+from dragoman.agents.priority_semaphore import PrioritySemaphore
 
 
 async def test_the_most_urgent_of_those_who_wait_has_the_place_first_and_equals_in_order() -> None:
-    slots = Slots(1)
+    slots = PrioritySemaphore(1)
     await slots.take()
     order: list[str] = []
 
@@ -26,7 +26,7 @@ async def test_the_most_urgent_of_those_who_wait_has_the_place_first_and_equals_
 
 
 async def test_who_is_cancelled_while_waiting_holds_no_place() -> None:
-    slots = Slots(1)
+    slots = PrioritySemaphore(1)
     await slots.take()
     waiting = [asyncio.create_task(slots.take()) for _ in range(3)]
     await asyncio.sleep(0)
@@ -41,7 +41,7 @@ async def test_who_is_cancelled_while_waiting_holds_no_place() -> None:
 
 
 async def test_a_place_that_was_given_and_taken_away_in_the_same_moment_goes_to_the_next() -> None:
-    slots = Slots(1)
+    slots = PrioritySemaphore(1)
     await slots.take()
     first, second = (asyncio.create_task(slots.take()) for _ in range(2))
     await asyncio.sleep(0)
