@@ -104,7 +104,11 @@ def steered(dialect: Dialect) -> dict[str, tuple[str, ...]]:
 def not_known(dialect: Dialect, capture: Capture) -> set[str]:
     """Tools, and `tool.parameter`, of any version that the dialect has never heard of."""
     provided = {spelling.wire_type for spelling in dialect.spellings}
-    provided |= set() if dialect.beside is None else {row.wire_type for row in dialect.beside.provider_tools}
+    provided |= (
+        set()
+        if dialect.provider_dialect is None
+        else {row.wire_type for row in dialect.provider_dialect.provider_tools}
+    )
     strange: set[str] = set()
     for tool_set in capture.tool_sets:
         for tool in tool_set.tools:

@@ -158,7 +158,7 @@ def test_every_problem_is_told_at_once_with_its_line_and_the_nearest_name() -> N
         "line 22, tools[1].parameters.both: says what it means and why it means nothing: keep one of `means` and "
         "`native_only`",
         'line 3, colour: there is no key "colour" here; known: name, description, tools, steering, unspoken, mcp, '
-        "default_family, captured, beside.",
+        "default_family, captured, provider_dialect.",
     )
 
 
@@ -355,7 +355,7 @@ _KEYS = st.sampled_from(
     [
         *("name", "description", "operation", "formerly", "unsaid", "approximated", "always", "parameters", "families"),
         *("means", "type", "convert", "values", "items", "required", "default", "schema", "native_only", "since"),
-        *("reason", "tools", "steering", "unspoken", "mcp", "beside", "read_file", "path", "status", "TODO"),
+        *("reason", "tools", "steering", "unspoken", "mcp", "provider_dialect", "read_file", "path", "status", "TODO"),
     ]
 )
 

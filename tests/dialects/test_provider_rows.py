@@ -188,7 +188,7 @@ def test_some_calls_of_a_tool_steer_the_client_and_wrong_ones_do_not() -> None:
 
 
 def test_what_the_provider_ran_is_read_beside_and_what_was_run_here_is_not() -> None:
-    client = Dialect("client", (Own,), beside=DIALECT)
+    client = Dialect("client", (Own,), provider_dialect=DIALECT)
     assert client.read_call(NativeCall("1", "search", {"query": "ls"})).operations == (op.RunCommand("ls"),)
     hosted = NativeCall("1", "search", {"query": "tea"}, executed_by=PROVIDER)
     call = client.read_call(hosted)
@@ -201,9 +201,9 @@ def test_what_the_provider_ran_is_read_beside_and_what_was_run_here_is_not() -> 
 
 
 def test_a_neighbour_by_name_is_looked_up_when_it_is_needed() -> None:
-    client = Dialect("client", (Own,), beside="no such dialect")
+    client = Dialect("client", (Own,), provider_dialect="no such dialect")
     assert client.read_call(NativeCall("1", "search", {"query": "ls"})).operations == (op.RunCommand("ls"),)
-    assert Dialect("client", (Own,), beside="anthropic").beside is DIALECTS["anthropic"]
+    assert Dialect("client", (Own,), provider_dialect="anthropic").provider_dialect is DIALECTS["anthropic"]
 
 
 def test_rows_that_cannot_be_are_refused() -> None:

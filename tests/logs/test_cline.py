@@ -187,7 +187,7 @@ def test_tasks_are_where_editors_keep_them(tmp_path: Path) -> None:
     said, shown = tmp_path / "1700" / "api_conversation_history.json", tmp_path / "1800" / "ui_messages.json"
     assert list(format.files(tmp_path)) == [said, shown]
     assert [format.whole(path) for path in (said, said.with_name("ui_messages.json"), shown)] == [said, said, shown]
-    assert list(format.beside(said)) == [said.with_name("ui_messages.json")]
+    assert list(format.companions(said)) == [said.with_name("ui_messages.json")]
 
 
 def written(path: Path, data: bytes) -> Path:

@@ -58,7 +58,7 @@ def test_the_chunk_that_the_times_are_in_is_read_and_compared_with_the_session(v
     manifest.write_text(json.dumps({**named, "projection_state": {"chunks": ["cd", "../../../etc/x"]}}))
     entry = {"type": "message", "role": "user", "id": "user-1", "createdAt": 1_767_225_600_000, "turnId": "t"}
     (vibe / "chunks/cd.json").write_text(json.dumps([entry]))
-    beside = list(FORMATS["mistral_vibe"].beside(vibe / "CURRENT"))
+    beside = list(FORMATS["mistral_vibe"].companions(vibe / "CURRENT"))
     assert beside[-3:] == [vibe / "chunks/ab.json", vibe / "chunks/cd.json", vibe / "chunks/x.json"]
     observed = Observed(Found(vibe / "CURRENT", "mistral_vibe"))
     for event in read(vibe / "CURRENT"):

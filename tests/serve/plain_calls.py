@@ -406,7 +406,7 @@ def written() -> str:
 def names(dialect: str) -> set[str]:
     """Every name that a vocabulary, or the provider's beside it, knows."""
     vocabulary = DIALECTS[dialect]
-    parts = [one for one in (vocabulary, vocabulary.beside) if one is not None]
+    parts = [one for one in (vocabulary, vocabulary.provider_dialect) if one is not None]
     return {
         name
         for one in parts

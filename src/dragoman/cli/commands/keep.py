@@ -84,7 +84,7 @@ def _totals(path: Path, totals: archive.Totals) -> str:
 
 def _kept(kept: archive.Archive, found: logs.Found, sessions: set[str], failed: list[str]) -> str:
     path = Path(os.path.abspath(found.path))
-    beside = [Path(os.path.abspath(one)) for one in logs.FORMATS[found.format].beside(path)]
+    beside = [Path(os.path.abspath(one)) for one in logs.FORMATS[found.format].companions(path)]
     try:
         is_new = kept.keep(path, found.format, sessions=sessions, home=found.home, beside=beside)
     except OSError as error:

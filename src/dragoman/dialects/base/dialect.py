@@ -116,7 +116,7 @@ class Dialect:
         unparsed: Callable[[Mapping[str, Any]], str | None] | None = None,
         default_family: str | None = None,
         captured: Sequence[str] = (),
-        beside: Dialect | str | None = None,
+        provider_dialect: Dialect | str | None = None,
         version: str | None = None,
         family: str | None = None,
         servers: Servers | None = None,
@@ -134,7 +134,7 @@ class Dialect:
         self.provider_tools = tuple(provider_tools)
         """The tools a provider defines, the newest version of each first."""
         self.default_family = default_family
-        self._beside = beside
+        self._provider_dialect = provider_dialect
         self.captured = tuple(sorted(captured, key=version_number))
         """The versions whose tools are known; one in between is offered what the last of them before it was."""
         self.version, self.family = version, family
@@ -167,13 +167,14 @@ class Dialect:
         return f"<Dialect {self.name}{f' at {narrowed}' if narrowed else ''}>"
 
     @property
-    def beside(self) -> Dialect | None:
+    def provider_dialect(self) -> Dialect | None:
         """The vocabulary of the provider's own tools, which reads what the provider ran."""
-        if not isinstance(self._beside, str):
-            return self._beside
-        beside: Dialect = DIALECTS[self._beside]  # looked up when it is first needed: no dialect knows another
-        self._beside = beside
-        return beside
+        if not isinstance(self._provider_dialect, str):
+            return self._provider_dialect
+        # Looked up when it is first needed: no dialect knows another.
+        dialect: Dialect = DIALECTS[self._provider_dialect]
+        self._provider_dialect = dialect
+        return dialect
 
     # ── made from one another ──────────────────────────────────────────────
 
@@ -242,7 +243,7 @@ class Dialect:
             "unparsed": self.unparsed,
             "default_family": self.default_family,
             "captured": self.captured,
-            "beside": self._beside,
+            "provider_dialect": self._provider_dialect,
             "version": self.version,
             "family": self.family,
             "servers": self.servers,
@@ -410,8 +411,8 @@ class Dialect:
         """A call that is no tool's of this vocabulary whatever it is called: a server's, or one the provider ran."""
         server = self._server_of(native)
         if server is None and not self._calls_some_server(native):
-            beside = self._reader_beside(native)
-            return None if beside is None else beside.read_call(native)
+            provider = self._provider_of(native)
+            return None if provider is None else provider.read_call(native)
         if not isinstance(native.arguments, dict):
             return unread(native, f"expected a JSON object, got {native.arguments!r:.80}")
         return Call(native.id, (op.CallMcpTool(server, native.name, native.arguments),), native)
@@ -427,23 +428,23 @@ class Dialect:
         server = native.item.get(self.mcp_items[native.item["type"]])
         return server if isinstance(server, str) else None
 
-    def _reader_beside(self, native: NativeCall) -> Dialect | None:
-        """The vocabulary beside this one, when it has the word: on its own calls, and first on what a provider ran."""
-        if self._beside is None:
+    def _provider_of(self, native: NativeCall) -> Dialect | None:
+        """The provider's vocabulary, when it has the word: on its own calls, and first on what a provider ran."""
+        if self._provider_dialect is None:
             return None
         name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
         own = name in self._by_name or name in self._steer_by_name or native.name in self.functions
         if own and native.item is None and native.executed_by is _HERE:
             return None
-        beside = self.beside
-        assert beside is not None
-        if beside._server_of(native) is not None:
-            return beside
+        provider = self.provider_dialect
+        assert provider is not None
+        if provider._server_of(native) is not None:
+            return provider
         if own and native.executed_by is _HERE:
             return None
         # What is run here is this client's own, by whatever name; only its item can say that it is the neighbour's.
-        theirs = beside.knows(name) if native.item is not None else beside.hosts(native)
-        return beside if theirs else None
+        theirs = provider.knows(name) if native.item is not None else provider.hosts(native)
+        return provider if theirs else None
 
     def _read_otherwise(self, name: str, native: NativeCall) -> Call:
         arguments = native.arguments
@@ -455,9 +456,9 @@ class Dialect:
         if steer is not None and isinstance(arguments, dict):
             unknown = {key: value for key, value in arguments.items() if key not in steer.parameters}
             return Call(native.id, (op.SteerClient(steer.action or steer.name, arguments),), native, unknown)
-        beside = self._reader_beside(native)
-        if beside is not None:
-            return beside.read_call(native)
+        provider = self._provider_of(native)
+        if provider is not None:
+            return provider.read_call(native)
         for names in self.mcp:
             found = names.read(native.name, native.namespace, self.servers)
             if found is not None and isinstance(arguments, dict):
@@ -486,7 +487,7 @@ class Dialect:
         return (
             name in self._by_name
             or name in self._steer_by_name
-            or (self.beside is not None and self.beside.knows(name))
+            or (self.provider_dialect is not None and self.provider_dialect.knows(name))
         )
 
     def meanings(self, name: str) -> frozenset[type[op.Operation]]:
@@ -530,9 +531,9 @@ class Dialect:
         name = native.name if native.namespace is None else f"{native.namespace}.{native.name}"
         spellings = self._by_name.get(name, ())
         if not spellings or native.item is not None or native.executed_by is not _HERE:
-            beside = self._reader_beside(native)
-            if beside is not None:
-                return beside.spelling_of(native)
+            provider = self._provider_of(native)
+            if provider is not None:
+                return provider.spelling_of(native)
             if self._server_of(native) is not None:
                 return None
             spellings = self._spellings(native) or self._by_name.get(native.name, ())
@@ -657,9 +658,9 @@ class Dialect:
                 return Result(native.call_id, reader.to_outcomes(call.operations, native), native=native)
             return Result(native.call_id, (failure,) * len(call.operations), native=native)
         asked = call.native
-        beside = self._reader_beside(asked) if self._plain_spellings(asked) is None else None
-        if beside is not None:
-            return beside.read_result(call, native)
+        provider = self._provider_of(asked) if self._plain_spellings(asked) is None else None
+        if provider is not None:
+            return provider.read_result(call, native)
         failure = self.failures.understand(call, native)
         if failure is not None:
             return Result(native.call_id, (failure,) * max(1, len(call.operations)), native=native)
@@ -669,9 +670,9 @@ class Dialect:
 
     def write_result(self, call: Call, outcomes: Sequence[Outcome]) -> NativeResult:
         """The outcomes of a call in this vocabulary's words."""
-        beside = self._reader_beside(call.native)
-        if beside is not None:
-            return beside.write_result(call, outcomes)
+        provider = self._provider_of(call.native)
+        if provider is not None:
+            return provider.write_result(call, outcomes)
         told: NativeContent
         spelling = self._spelling_for(call)
         failure = next((outcome for outcome in outcomes if isinstance(outcome, Failure)), None)

@@ -156,7 +156,7 @@ DIALECT = Dialect(
     failures=ClaudeFailures(),
     unspelled=UnspelledResults(),
     unparsed=unparsed,
-    beside="anthropic",
+    provider_dialect="anthropic",
     captured=("1.0.59", "1.0.88", "2.0.76", "2.1.54", "2.1.123", "2.1.197", "2.1.252", "2.1.325"),
     unspoken={
         op.ReadNotebook: "a notebook is read with Read",

@@ -114,5 +114,5 @@ DIALECT = Dialect(
     failures=FAILURES,
     unspelled=ServerResults(),
     default_family="gpt-5.5",
-    beside="openai",
+    provider_dialect="openai",
 )

@@ -64,7 +64,7 @@ DIALECT = Dialect(
     failures=GeminiFailures(),
     unspelled=FromOutside(),
     default_family="gemini-2.5-pro",
-    beside="google",
+    provider_dialect="google",
     captured=("0.1.15", "0.19.4", "0.24.0", "0.34.0", "0.53.0", "0.61.0"),
     unspoken={
         op.WaitForAgent: "an agent's answer is always waited for",

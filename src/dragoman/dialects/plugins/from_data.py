@@ -98,7 +98,7 @@ def _dialect(table: Table) -> Dialect | None:
         "mcp": _mcp(table),
         "default_family": table.text("default_family"),
         "captured": table.texts("captured"),
-        "beside": _beside(table),
+        "provider_dialect": _provider_dialect(table),
     }
     table.close()
     if table.problems:
@@ -142,10 +142,10 @@ def _mcp(table: Table) -> tuple[McpNames, ...]:
     return tuple(names)
 
 
-def _beside(table: Table) -> str | None:
-    name = table.text("beside")
+def _provider_dialect(table: Table) -> str | None:
+    name = table.text("provider_dialect")
     if name is not None and name not in DIALECTS:
-        table.problem(f'there is no dialect "{name}".{nearest(name, DIALECTS)}', "beside")
+        table.problem(f'there is no dialect "{name}".{nearest(name, DIALECTS)}', "provider_dialect")
     return name
 
 

@@ -174,13 +174,13 @@ class LogFormat(abc.ABC):
         asks again, until it has all: one that was fetched may name more."""
         return ()
 
-    def beside(self, path: Path) -> Iterable[Path]:
+    def companions(self, path: Path) -> Iterable[Path]:
         """Other files that are read together with this one: when they change, it has changed."""
         return ()
 
-    def may_have_beside(self, name: str) -> bool:
+    def may_have_companions(self, name: str) -> bool:
         """Whether a file may have such; asked of every file there is."""
-        return type(self).beside is not LogFormat.beside
+        return type(self).companions is not LogFormat.companions
 
     @abc.abstractmethod
     def reader(self, path: Path) -> LogReader:

@@ -263,7 +263,7 @@ def _read_events(
 ) -> None:
     format = _format_of(one, path, pieces)
     log.format = format.name
-    log.beside = _beside_of(one, format, path)
+    log.beside = _companions_of(one, format, path)
     redactor = None
     if redaction is not None:
         # A secret may stand in a text before the name that gives it away: everything is looked at first.
@@ -334,11 +334,11 @@ def _format_of(one: Input, path: Path, pieces: _Pieces) -> LogFormat:
     return format
 
 
-def _beside_of(one: Input, format: LogFormat, path: Path) -> str:
+def _companions_of(one: Input, format: LogFormat, path: Path) -> str:
     """What stands for the files that are read with a log: the same for its copy on another machine."""
-    if not format.may_have_beside(one.name):
+    if not format.may_have_companions(one.name):
         return ""
-    beside = [(other.name, other.stat().st_size) for other in format.beside(path) if other.is_file()]
+    beside = [(other.name, other.stat().st_size) for other in format.companions(path) if other.is_file()]
     return digest(msgspec.json.encode(sorted(beside))) if beside else ""
 
 

@@ -19,7 +19,7 @@ from dragoman.errors import ConfigError, LogError
 from dragoman.logs.base.compressed import ENDINGS, each_once
 from dragoman.logs.base.reading import UnknownFormat, recognise
 from dragoman.logs.history.discover import Found, files_below, read_endings
-from dragoman.logs.history.indexed_file import beside_of, digest, name_of, path_of
+from dragoman.logs.history.indexed_file import companions_of, digest, name_of, path_of
 from dragoman.registry import FORMATS
 
 from .places import Folder, Listed, Place
@@ -237,8 +237,8 @@ def this_machine() -> str:
 
 def _input(path: Path, status: os.stat_result, address: str, format: str, whole: str | None, labels: Labels) -> Input:
     facts = [str(status.st_size), str(status.st_mtime_ns)]
-    if format != NO_LOG and format in FORMATS and FORMATS[format].may_have_beside(str(path)):
-        facts.append(beside_of(FORMATS[format], path))
+    if format != NO_LOG and format in FORMATS and FORMATS[format].may_have_companions(str(path)):
+        facts.append(companions_of(FORMATS[format], path))
     return Input(
         address=address,
         root="",

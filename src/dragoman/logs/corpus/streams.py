@@ -174,10 +174,10 @@ def beside_names(name: str) -> Iterator[str]:
     if path == _NOWHERE or "\0" in name:
         return
     for _, format in FORMATS.working():
-        if not format.may_have_beside(str(path)):
+        if not format.may_have_companions(str(path)):
             continue
         try:
-            found = list(format.beside(path))
+            found = list(format.companions(path))
         except (OSError, ValueError):
             continue
         yield from (one.relative_to(_NOWHERE).as_posix() for one in found if one.is_relative_to(_NOWHERE))

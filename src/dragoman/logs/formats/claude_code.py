@@ -185,12 +185,12 @@ class ClaudeCode(LogFormat):
 
     below = "*.jsonl"
 
-    def beside(self, path: Path) -> Iterator[Path]:
+    def companions(self, path: Path) -> Iterator[Path]:
         """What the client keeps of an agent beside what the agent said: which call spawned it, of which kind it is."""
         if path.name.startswith(_AGENT):
             yield path.with_suffix(".meta.json")
 
-    def may_have_beside(self, name: str) -> bool:
+    def may_have_companions(self, name: str) -> bool:
         return f"/{_AGENT}" in name or f"\\{_AGENT}" in name or name.startswith(_AGENT)
 
     def reader(self, path: Path) -> LogReader:
@@ -715,7 +715,7 @@ def _about(path: Path) -> _About:
 
 def _agent_of(path: Path) -> dict[str, Any]:
     """What is kept of an agent beside its log; nothing where that is missing, or is no object."""
-    for beside in FORMAT.beside(path):
+    for beside in FORMAT.companions(path):
         try:
             return as_object(decoded(read_beside(beside))) if beside.is_file() else {}
         except OSError:

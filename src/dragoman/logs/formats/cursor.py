@@ -96,7 +96,7 @@ class Cursor(LogFormat):
 
     members = ((rf"(.*/{_TRANSCRIPTS}/.*)\.txt", r"\1.jsonl"),)
 
-    def beside(self, path: Path) -> Iterator[Path]:
+    def companions(self, path: Path) -> Iterator[Path]:
         if path.suffix == ".vscdb":
             yield log_beside(path)
 

@@ -40,7 +40,7 @@ class Droid(LogFormat):
     def files(self, home: Path) -> Iterator[Path]:
         yield from files_in(home, "*.jsonl", "*/*.jsonl")
 
-    def beside(self, path: Path) -> Iterator[Path]:
+    def companions(self, path: Path) -> Iterator[Path]:
         yield _settings(path)
         yield _invocations(path)
 

@@ -73,7 +73,7 @@ class Goose(LogFormat):
     def files(self, home: Path) -> Iterator[Path]:
         yield from files_in(home, "sessions.db")
 
-    def beside(self, path: Path) -> Iterator[Path]:
+    def companions(self, path: Path) -> Iterator[Path]:
         yield log_beside(path)
 
     def reader(self, path: Path) -> LogReader:

@@ -77,7 +77,7 @@ class MistralVibe(LogFormat):
             folder = path.parent.parent / Path(above).name
             yield from (folder / name for name in ("CURRENT", "generations/*/manifest.json", "chunks/*.json"))
 
-    def beside(self, path: Path) -> Iterator[Path]:
+    def companions(self, path: Path) -> Iterator[Path]:
         if path.name == "CURRENT":
             read = (f"generations/*/{name}.json" for name in ("manifest", "checkpoint", "projection-state"))
             yield from files_in(path.parent, *read, "journal/*.jsonl", "meta.json")

@@ -73,7 +73,7 @@ class OpenHands(LogFormat):
         if path.name == STATE:
             yield path.parent / "subagents" / "*" / STATE
 
-    def beside(self, path: Path) -> Iterator[Path]:
+    def companions(self, path: Path) -> Iterator[Path]:
         if path.name == STATE:
             yield from _events_of(path)
 

@@ -95,7 +95,7 @@ def _copies_of(format: str, files: list[tuple[str, int]], sessions_in: SessionsI
     if len(files) < 2:
         return
     ones = [one for one in _alike([_File(path, number) for path, number in files]) if one.measure()]
-    is_alone = cache(lambda path: not any(map(os.path.exists, FORMATS[format].beside(Path(path)))))
+    is_alone = cache(lambda path: not any(map(os.path.exists, FORMATS[format].companions(Path(path)))))
 
     def may_be(one: _File, other: _File) -> bool:
         if os.path.dirname(one.path) == os.path.dirname(other.path):

@@ -457,7 +457,7 @@ def _known(dialect: Dialect, native: NativeCall) -> _Known | None:
     if not spellings and steer is None and native.namespace is not None:
         spellings, steer = tool_named(dialect, native.name)
     if not spellings and steer is None:
-        return None if dialect.beside is None else _known(dialect.beside, native)
+        return None if dialect.provider_dialect is None else _known(dialect.provider_dialect, native)
     inner = None if steer is None or spellings else steer.carried(native)
     if inner is not None:
         return _known(dialect, inner)

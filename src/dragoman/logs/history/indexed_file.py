@@ -170,7 +170,7 @@ def facts_of(found: Found, *, is_looked_at_again: bool = False) -> tuple[Any, ..
         column_of(status.st_ino),
         status.st_size,
         column_of(status.st_mtime_ns),
-        beside_of(format, found.path) if format.may_have_beside(found.name) else "",
+        companions_of(format, found.path) if format.may_have_companions(found.name) else "",
     )
 
 
@@ -191,10 +191,10 @@ def column_of(number: int) -> int:
     return number if -_HALF <= number < _HALF else (number + _HALF) % (2 * _HALF) - _HALF
 
 
-def beside_of(format: LogFormat, path: Path) -> str:
+def companions_of(format: LogFormat, path: Path) -> str:
     """What stands for the files that are read together with one: their names, sizes and times."""
     facts = []
-    for other in format.beside(path):
+    for other in format.companions(path):
         try:
             status = os.stat(other)
         except OSError:

@@ -92,7 +92,7 @@ class Observed:
         self.readings.counted = len(self._counted)
         self.readings.empty = len(self._counted - self._replies)
         format, path = FORMATS[self.found.format], self.found.path
-        files = {path, *(Path(source.file) for source in self.noted), *format.beside(path)}
+        files = {path, *(Path(source.file) for source in self.noted), *format.companions(path)}
         return counted_in(files, DIALECTS[format.dialect], path, format.text_records)
 
     def kinds(self, originals: Originals, sources: Iterable[ev.Source]) -> dict[str, list[ev.Source]]:

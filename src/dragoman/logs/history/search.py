@@ -157,7 +157,7 @@ def _tells_by_its_bytes(found: Found, sure: str) -> bool:
     format = FORMATS[found.format]
     is_text = found.path.suffix != ".db" and found.path.suffix not in ENDINGS
     is_supplied = any(sure in word for word in format.own_words)
-    return is_text and not is_supplied and not any(format.beside(found.path)) and found.path.is_file()
+    return is_text and not is_supplied and not any(format.companions(found.path)) and found.path.is_file()
 
 
 Unread = Callable[[LogError], None]

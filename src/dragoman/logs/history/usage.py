@@ -23,7 +23,7 @@ from dragoman.registry import FORMATS
 
 from .costs import Costs
 from .discover import Found
-from .indexed_file import FileRow, beside_of, name_of, tail_of
+from .indexed_file import FileRow, companions_of, name_of, tail_of
 from .layout import microseconds, moment_of
 from .query import Query
 from .rows import TABLES, UsageRow
@@ -92,7 +92,7 @@ def _once(files: Iterable[Found]) -> list[Found]:
 
 def _ends_alike(one: Found, other: Found, size: int) -> bool:
     """Different databases often end with the same page: they are compared whole."""
-    if any(beside_of(FORMATS[found.format], found.path) for found in (one, other)):
+    if any(companions_of(FORMATS[found.format], found.path) for found in (one, other)):
         return False
     try:
         with open(one.path, "rb") as first, open(other.path, "rb") as second:
@@ -112,7 +112,7 @@ def _is_current(found: Found, known: FileRow | None) -> bool:
     except OSError:
         return False
     there = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-    return there == (known.device, known.inode, known.size, known.modified) and known.beside == beside_of(
+    return there == (known.device, known.inode, known.size, known.modified) and known.beside == companions_of(
         FORMATS[found.format], found.path
     )
 

@@ -189,7 +189,7 @@ class _File:
     def paths(self) -> Iterator[Path]:
         """The files that it is read from."""
         yield self.found.path
-        yield from self._format.beside(self.found.path)
+        yield from self._format.companions(self.found.path)
 
     def folders(self) -> Iterator[str]:
         """The folders above it, as far as logs are searched for."""

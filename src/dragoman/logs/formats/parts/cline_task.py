@@ -107,7 +107,7 @@ class TaskFormat(LogFormat):
         said = path.with_name(SAID)
         return said if path.name == SHOWN and said.is_file() else path
 
-    def beside(self, path: Path) -> Iterator[Path]:
+    def companions(self, path: Path) -> Iterator[Path]:
         if path.name == SAID:
             yield path.with_name(SHOWN)
 

@@ -131,7 +131,7 @@ class OpencodeLog(LogFormat):
             seen.add(one)
             yield one
 
-    def beside(self, path: Path) -> Iterator[Path]:
+    def companions(self, path: Path) -> Iterator[Path]:
         """The log of a database; of a session in the tree its messages and their parts."""
         if path.suffix == ".db":
             yield log_beside(path)
