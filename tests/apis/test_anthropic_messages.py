@@ -775,7 +775,7 @@ def test_results_hold_images_and_those_of_failed_calls_hold_text_alone() -> None
     shown = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
     for is_error, expected in (
         (None, [{"type": "text", "text": "see"}, shown]),
-        (True, [{"type": "text", "text": "see"}]),
+        (True, [{"type": "text", "text": "see"}, {"type": "text", "text": "[image/png: not shown]"}]),
     ):
         result = NativeResult("t", ("see", image), is_error=is_error)
         turns = (user("go"), calls_message(NativeCall("t", "f")), results_message(result))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.apis import APIS
+from dragoman.apis import APIS, Remark
 from dragoman.errors import DefinitionError
 from dragoman.model import (
     Media,
@@ -47,6 +47,16 @@ def test_only_the_fields_of_the_conversation_are_written_and_a_whole_request_is_
     assert set(fields) == set(APIS[api].conversation_fields)
     whole = {**fields, "model": "m", "max_tokens": 5, "stream": True}
     assert APIS[api].read_conversation(whole) == APIS[api].read_conversation(fields)
+
+
+@pytest.mark.parametrize("api", list(APIS))
+def test_what_is_left_out_is_reported(api: str) -> None:
+    report: list[Remark] = []
+    lost = tool_result(tool_call("weather", {"city": "Rome"}), "clear")
+    fields = APIS[api].write_conversation((*CONVERSATIONS["a question"], lost), report=report)
+    assert "clear" not in str(fields)
+    (remark,) = report
+    assert remark.message.endswith("which no call waits for, was left out")
 
 
 @pytest.mark.parametrize("api", list(APIS))

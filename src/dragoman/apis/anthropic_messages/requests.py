@@ -330,7 +330,8 @@ class RequestWriter:
                 if piece:
                     blocks.append({"type": "text", "text": piece})
             elif result.is_error:
-                self._note(turn.where, "the result of a failed call holds text alone: its media were left out")
+                self._note(turn.where, "the result of a failed call holds text alone: a text says what its media were")
+                blocks.append({"type": "text", "text": not_shown(piece)})
             else:
                 blocks.append(self._media_block(piece, turn))
         return blocks

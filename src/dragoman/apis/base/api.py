@@ -27,7 +27,7 @@ from dragoman.model.calls import NativeCall, NativeResult
 from dragoman.model.conversation import AnyPart, Conversation, MediaPart, Message, Reply, Usage
 from dragoman.model.json_text import DEEPEST, is_too_deep
 
-from .conversation_order import History
+from .conversation_order import History, Remark
 from .encoded import Encoded as Encoded, Problem as Problem, Tools as Tools, described
 from .lowered import Lowering
 from .sse import Event, EventSplitter, EventTooLong
@@ -164,11 +164,13 @@ class Api(abc.ABC):
             self._continued = Continued(self.conversation_fields[-1], self.encode)
         return self._continued.encode(self._with_known_tools(request)) or self.encode(request)
 
-    def write_conversation(self, conversation: Conversation, model: str = "") -> dict[str, Any]:
+    def write_conversation(
+        self, conversation: Conversation, model: str = "", *, report: list[Remark] | None = None
+    ) -> dict[str, Any]:
         """The fields of a request body that hold a conversation, as an SDK takes them: `create(**fields, …)`.
 
-        `model` matters where models of one API take different things. Raises `DefinitionError` for what this API
-        cannot carry.
+        `model` matters where models of one API take different things. What is changed or left out is added to
+        `report`. Raises `DefinitionError` for what this API cannot carry.
         """
         given: Any = conversation
         messages = (given,) if isinstance(given, str | Mapping) or not isinstance(given, Iterable) else tuple(given)
@@ -176,7 +178,10 @@ class Api(abc.ABC):
         if wrong:
             told = f"{wrong[0]} is no message: make them with `user`, `assistant`, … or with read_conversation"
             raise DefinitionError(f"the conversation for {self.name}", [told], verdict="cannot be written")
-        body = self.encode(req.Request(model or "any", messages)).body
+        encoded = self.encode(req.Request(model or "any", messages))
+        body = encoded.body
+        if report is not None:
+            report += encoded.report
         return {name: body[name] for name in self.conversation_fields if name in body}
 
     def read_conversation(self, fields: Mapping[str, Any]) -> Conversation:
