@@ -139,3 +139,51 @@ def test_a_picture_with_more_base64_than_anthropic_takes_is_not_sent(more: int, 
         bool(media_problems(Request(MODELS["anthropic_messages"], (Message("user", (MediaPart(picture),)),))))
         != is_sent
     )
+
+
+def shots(count: int, *sides: int, returned: bool) -> tuple[Message | Reply, ...]:
+    """A conversation with so many pictures; those with these sides come first."""
+    items: list[Message | Reply] = [Message("user", (TextPart("Look"),))]
+    for at in range(count):
+        side = sides[at] if at < len(sides) else 100
+        picture = Media("image/png", data=BYTES, name=f"{at}.png", width=side, height=10)
+        if returned:
+            items.append(Reply((CallPart(NativeCall(f"c{at}", "look", {})),)))
+            items.append(Message("tool", (ResultPart(NativeResult(f"c{at}", (picture,), name="look")),)))
+        else:
+            items += [Message("user", (MediaPart(picture),)), Reply((TextPart("Seen."),))]
+    return (*items, Message("user", (TextPart("And now?"),)))
+
+
+@pytest.mark.parametrize("returned", [True, False])
+@pytest.mark.parametrize("count, hidden", [(20, ()), (21, ("1.png", "2.png"))])
+def test_beside_more_than_twenty_pictures_anthropic_gets_small_ones_alone(
+    count: int, hidden: tuple[str, ...], returned: bool
+) -> None:
+    conversation = shots(count, 2000, 2001, 8000, returned=returned)
+    body, report = written("anthropic_messages", Request(MODELS["anthropic_messages"], conversation))
+    assert body.count(BYTES) == count - len(hidden)
+    assert [name for name in ("0.png", "1.png", "2.png", "3.png") if f"({name}): not shown]" in body] == list(hidden)
+    assert len(report) == len(hidden)
+
+
+def test_a_request_that_grows_leaves_out_what_its_next_picture_makes_too_large() -> None:
+    api = APIS["anthropic_messages"]
+    conversation = shots(25, 3000, returned=True)
+    model = MODELS["anthropic_messages"]
+    for end in (*range(4, len(conversation), 2), len(conversation)):
+        request = Request(model, conversation[:end])
+        assert json.loads(api.encode_to_send(request).to_bytes()) == json.loads(api.encode(request).to_bytes())
+    assert "0.png): not shown]" in api.encode_to_send(request).to_bytes().decode()
+
+
+def test_a_new_picture_that_is_too_large_beside_the_others_is_refused() -> None:
+    many = shots(20, returned=False)
+    new = Message("user", (MediaPart(Media("image/png", data=BYTES, name="new.png", width=2400, height=10)),))
+    problems = APIS["anthropic_messages"].validate(Request(MODELS["anthropic_messages"], (*many, new)))
+    assert [(one.message, one.fix) for one in problems if not one.fixed] == [
+        (
+            "new.png (image/png, 2400 × 10 pixels) is too large for a request of more than 20",
+            "scale it down to 2000 pixels a side, or give fewer",
+        )
+    ]

@@ -59,6 +59,15 @@ def test_what_a_tool_returns_is_an_outcome(value: Any, outcome: Outcome) -> None
     assert as_outcome(value) == outcome
 
 
+def test_a_picture_that_a_tool_returns_is_measured() -> None:
+    content = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (2400).to_bytes(4, "big") + (30).to_bytes(4, "big")
+    given, large = Media("image/png", data=content), Media("image/png", data=content, width=7, height=7)
+    measured = Media("image/png", data=content, width=2400, height=30)
+    assert as_outcome(given) == ImageOutcome(measured)
+    assert as_outcome(["One:", given, large]) == ContentOutcome(("One:", measured, large))
+    assert as_outcome(Media("image/png", data="no base64!")) == ImageOutcome(Media("image/png", data="no base64!"))
+
+
 @pytest.mark.parametrize(
     "error, failure",
     [

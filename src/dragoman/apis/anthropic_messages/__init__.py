@@ -10,11 +10,12 @@ import msgspec
 from dragoman.apis.base.api import Api, Encoded, Problem, StreamDecoder, Tools
 from dragoman.apis.base.conversation_order import History
 from dragoman.errors import EngineError
-from dragoman.model.conversation import AnyPart, MediaPart, Reply, Usage
+from dragoman.model.conversation import AnyPart, ConversationItem, MediaPart, Reply, Usage
 from dragoman.model.request import Definition, Features, Request
 
 from .blocks import read_blocks, write_media
 from .families import FAMILIES, FEATURES, LIMITS, NAME, Family
+from .pictures import LARGEST_SIDE_OF_MANY, longer_side, pictures_in
 from .replies import read_error, read_reply, read_usage, read_usual_usage
 
 if TYPE_CHECKING:
@@ -96,6 +97,9 @@ class AnthropicMessages(Api):
 
     def _takes(self, part: MediaPart, model: str) -> bool:
         return write_media(part.media) is not None
+
+    def _counts_for_whole(self, item: ConversationItem) -> bool:
+        return any(longer_side(media) > LARGEST_SIDE_OF_MANY for media in pictures_in(item.parts))
 
     def _problems(self, request: Request) -> Iterable[Problem]:
         from .problems import problems_of

@@ -18,6 +18,7 @@ from dragoman.model.calls import ExecutedBy, NativeCall, NativeResult
 from dragoman.model.outcomes import Media
 
 from .families import NAME
+from .pictures import LARGEST_SIDE, longer_side
 
 CALLS: Mapping[str, ExecutedBy] = {
     "tool_use": ExecutedBy.CLIENT,
@@ -349,18 +350,14 @@ def write_call(call: NativeCall) -> dict[str, Any]:
     return {**block, "id": call.id, "name": name, "input": arguments}
 
 
-LARGEST_SIDE = 8000
-"""Pixels. Anthropic answers a larger picture with 400 (its page on vision: "maximal dimensions per image")."""
-
-
 LONGEST_PICTURE = 10 << 20
 """Characters of base64. Anthropic answers more with 400 (its page on vision: 10 MB of base64)."""
 
 
-def write_media(media: Media) -> dict[str, Any] | None:
-    """An image or document block; `None` where this API has none for it."""
+def write_media(media: Media, largest: int = LARGEST_SIDE) -> dict[str, Any] | None:
+    """An image or document block; `None` where this API has none for it, and for a picture with a longer side."""
     image = media.media_type.startswith("image/")
-    if image and max(media.width or 0, media.height or 0) > LARGEST_SIDE:
+    if longer_side(media) > largest:
         return None
     source = _source(media, image=image)
     if source is None:

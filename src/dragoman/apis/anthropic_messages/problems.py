@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dragoman.apis.base.api import Problem
+from dragoman.apis.base.encoded import described
 from dragoman.model.conversation import CallPart, ConversationItem, FinishReason, Reply, ResultPart
 from dragoman.model.request import Features, Request
 
 from .families import LEAST_BUDGET, Family
+from .pictures import FEW, LARGEST_SIDE, largest_side, longer_side, pictures_in
 from .settings import lower_response, max_tokens, wire_name, write_thinking_setting
 from .tools import is_deferred
 
@@ -32,6 +34,23 @@ def problems_of(request: Request, family: Family, features: Features) -> Iterabl
         yield Problem("stop", "a stop sequence is nothing but space", "give one that holds a character")
     if "messages" not in request.provider_options:
         yield from _conversation_problems(request, family)
+        yield from _picture_problems(request)
+
+
+def _picture_problems(request: Request) -> Iterable[Problem]:
+    """New pictures that are too large beside so many. Older ones are left out with a remark."""
+    largest = largest_side(part for item in request.conversation for part in item.parts)
+    if largest == LARGEST_SIDE:
+        return
+    for item in reversed(request.conversation):
+        if item.role == "assistant":
+            return
+        for media in pictures_in(item.parts if item.role == "user" else ()):
+            if largest < longer_side(media) <= LARGEST_SIDE:
+                message = (
+                    f"{media.name or 'a picture'} ({described(media)}) is too large for a request of more than {FEW}"
+                )
+                yield Problem("conversation", message, f"scale it down to {largest} pixels a side, or give fewer")
 
 
 def _thinking_problems(request: Request, family: Family) -> Iterable[Problem]:

@@ -22,6 +22,7 @@ from dragoman.model.request import Request
 from .blocks import inside, own, write_call, write_media, write_text, write_thinking
 from .caching import mark
 from .families import NAME, Family, same_claude
+from .pictures import FEW, LARGEST_SIDE_OF_MANY, largest_side, longer_side
 from .settings import headers, lower_response, max_tokens, write_choice, write_thinking_setting
 
 Block = dict[str, Any]
@@ -39,6 +40,7 @@ class RequestWriter:
         """How many results the last message begins with."""
         self._toolsets: dict[str, str] = {}
         said = [part for turn in self._turns for part in turn.parts]
+        self._largest_side = largest_side(said)
         self._begun = {part.call.id for part in said if isinstance(part, conv.CallPart) and _is_hosted(part.call)}
         self._ended = {
             part.result.call_id for part in said if isinstance(part, conv.ResultPart) and _is_hosted(part.result)
@@ -299,10 +301,14 @@ class RequestWriter:
         return blocks
 
     def _media_block(self, media: Media, turn: Turn) -> Block:
-        block = write_media(media)
+        block = write_media(media, self._largest_side)
         if block is not None:
             return block
-        self._note(turn.where, f"{media.media_type} cannot be sent over this API: a text says where it is")
+        if longer_side(media) > self._largest_side == LARGEST_SIDE_OF_MANY:
+            why = f"beside more than {FEW - 1} others a picture has {self._largest_side} pixels a side at most"
+            self._note(turn.where, f"{why}: a text says where the larger one is")
+        else:
+            self._note(turn.where, f"{media.media_type} cannot be sent over this API: a text says where it is")
         return {"type": "text", "text": not_shown(media)}
 
     def _result_block(self, part: conv.ResultPart, turn: Turn) -> Block:

@@ -24,7 +24,7 @@ from dragoman.errors import DefinitionError, EngineError, nearest
 from dragoman.model import request as req
 from dragoman.model.base import Value
 from dragoman.model.calls import NativeCall, NativeResult
-from dragoman.model.conversation import AnyPart, Conversation, MediaPart, Message, Reply, Usage
+from dragoman.model.conversation import AnyPart, Conversation, ConversationItem, MediaPart, Message, Reply, Usage
 from dragoman.model.json_text import DEEPEST, is_too_deep
 
 from .conversation_order import History, Remark
@@ -151,6 +151,10 @@ class Api(abc.ABC):
         report = (*history.remarks, *(encoded.tools.report if encoded.tools else ()), *encoded.report)
         return msgspec.structs.replace(encoded, report=report) if report != encoded.report else encoded
 
+    def _counts_for_whole(self, item: ConversationItem) -> bool:
+        """Whether an item is written otherwise beside others, however far away they are."""
+        return False
+
     def encode_to_send(self, request: req.Request) -> Encoded:
         """The same as `encode`, for one who sends it and does not change its body.
 
@@ -161,7 +165,7 @@ class Api(abc.ABC):
         if self._continued is None:
             from .continued import Continued  # what reads logs needs none of it
 
-            self._continued = Continued(self.conversation_fields[-1], self.encode)
+            self._continued = Continued(self.conversation_fields[-1], self.encode, self._counts_for_whole)
         return self._continued.encode(self._with_known_tools(request)) or self.encode(request)
 
     def write_conversation(

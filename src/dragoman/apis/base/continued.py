@@ -3,7 +3,8 @@
 Rule: a request is written so only where that gives what `Api.encode` gives, and `None` is the answer everywhere else.
 The conversation is cut before turns of the model. A part of it is kept if it was written without a remark, since then
 it has every result of its calls and no call of a provider's that waits; and if nothing in it counts for the whole:
-headers, marks for a cache, ids that occur again. Items are known by being the very same objects, which are values.
+headers, marks for a cache, ids that occur again, what the API itself counts (`Api._counts_for_whole`). Items are known
+by being the very same objects, which are values.
 """
 
 from __future__ import annotations
@@ -43,9 +44,14 @@ class _Written(msgspec.Struct, frozen=True):
 class Continued:
     """Writes requests of one API with the help of what was written before. Threads may share it."""
 
-    def __init__(self, field: str, encode: Callable[[Request], Encoded]) -> None:
-        """`field` of a body is the list that holds the conversation; `encode` writes a request as if it were alone."""
-        self._field, self._encode = field, encode
+    def __init__(
+        self, field: str, encode: Callable[[Request], Encoded], counts: Callable[[ConversationItem], bool]
+    ) -> None:
+        """`field` of a body is the list that holds the conversation; `encode` writes a request as if it were alone.
+
+        `counts` says of an item whether it is written otherwise beside others.
+        """
+        self._field, self._encode, self._counts = field, encode, counts
         self._known: dict[tuple[int, ...], _Written] = {}
         self._seen: dict[tuple[int, ...], tuple[Conversation, int]] = {}
         """How conversations begin that were written whole so far, and from how many items on it is tried again."""
@@ -85,6 +91,8 @@ class Continued:
         return len(conversation) >= seen[1]
 
     def _begun(self, bare: Request, head: Conversation) -> _Written | None:
+        if any(map(self._counts, head)):
+            return None
         encoded = self._plain(msgspec.structs.replace(bare, conversation=head))
         if encoded is None:
             return None
@@ -93,6 +101,8 @@ class Continued:
         return None if written is None else _Written(bare, head, messages, written, encoded.headers, _ids(head))
 
     def _extended(self, known: _Written, items: Conversation, begin: int) -> _Written | None:
+        if any(map(self._counts, items)):
+            return None
         encoded = self._plain(msgspec.structs.replace(known.bare, conversation=known.items[:begin] + items))
         more = None if encoded is None else self._after_head(known, encoded)
         ids = _ids(items)
@@ -105,6 +115,8 @@ class Continued:
 
     def _ended(self, known: _Written, request: Request, begin: int) -> Encoded | None:
         items = request.conversation[len(known.items) :]
+        if any(map(self._counts, items)):
+            return None
         encoded = self._plain(msgspec.structs.replace(request, conversation=known.items[:begin] + items))
         more = None if encoded is None else self._after_head(known, encoded)
         new = None if more is None or _ids(items) & known.ids else _as_bytes(more)
