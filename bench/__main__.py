@@ -1,7 +1,9 @@
-"""Run benches and print their ratios: `python -m bench [--repetitions 5] [name …]`.
+"""Run benches and print their ratios: `python -m bench [--repetitions 5] [--keep FILE [--minutes 15]] [name …]`.
 
 Every repetition visits all cells of all benches in a new order, each in a new process; a ratio
-therefore compares cells that met the same weather. Absolute times are never printed.
+therefore compares cells that met the same weather. Absolute times are never printed. With `--keep`
+each cell is written down as soon as it is measured and is not measured again, so a long run may be
+stopped and gone on with; `--minutes` begins no cell after that time.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ import os
 import random
 import subprocess
 import sys
-from collections import defaultdict
+import time
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from bench.benches import NAMES, Bench, Target, load
 from bench.environments import OURS, PACKAGES, ROOT, prepare, versions_in
@@ -23,7 +26,38 @@ Costs = dict[str, list[float]]
 """Column → the best cost of each of its processes."""
 
 
-def run_cell(python: Path, bench: str, column: str) -> float:
+class Cell(NamedTuple):
+    """What one process measured."""
+
+    bench: str
+    column: str
+    costs: list[float]
+    cores: float
+    """How many of them it used."""
+    others: float
+    """How many of them everything else on the machine used meanwhile."""
+
+
+class Kept:
+    """Cells that were measured, in a file if one is named."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.cells: list[Cell] = []
+        if path is not None and path.exists():
+            self.cells = [Cell(**json.loads(line)) for line in path.read_text().splitlines()]
+
+    def add(self, cell: Cell) -> None:
+        self.cells.append(cell)
+        if self._path is not None:
+            with self._path.open("a") as file:
+                file.write(json.dumps(cell._asdict()) + "\n")
+
+    def of(self, bench: str, column: str) -> list[Cell]:
+        return [cell for cell in self.cells if (cell.bench, cell.column) == (bench, column)]
+
+
+def run_cell(python: Path, bench: str, column: str) -> Cell:
     done = subprocess.run(
         [python, "-m", "bench.cell", bench, column],
         cwd=ROOT,
@@ -34,11 +68,10 @@ def run_cell(python: Path, bench: str, column: str) -> float:
     )
     if done.returncode != 0:
         raise SystemExit(f"bench {bench}, column {column} failed:\n{done.stderr[-3000:]}")
-    costs: list[float] = json.loads(done.stdout.splitlines()[-1])
-    return min(costs)
+    return Cell(bench, column, **json.loads(done.stdout.splitlines()[-1]))
 
 
-def run_all(benches: dict[str, Bench], repetitions: int) -> dict[str, Costs]:
+def run_all(benches: dict[str, Bench], repetitions: int, kept: Kept, until: float) -> None:
     cells = [(name, column) for name, bench in benches.items() for column in bench.environments]
     pythons = {
         environment: prepare(environment)
@@ -46,21 +79,25 @@ def run_all(benches: dict[str, Bench], repetitions: int) -> dict[str, Costs]:
             {bench.environments[column] for bench in benches.values() for column in bench.environments}
         )
     }
-    costs: dict[str, Costs] = {name: defaultdict(list) for name in benches}
     shuffle = random.Random(1).shuffle
     for repetition in range(repetitions):
         shuffle(cells)
         for number, (name, column) in enumerate(cells):
+            if len(kept.of(name, column)) > repetition or time.monotonic() > until:
+                continue
             show_progress(f"repetition {repetition + 1} of {repetitions}, cell {number + 1} of {len(cells)}")
             python = pythons[benches[name].environments[column]]
-            costs[name][column].append(run_cell(python, name, column))
+            kept.add(run_cell(python, name, column))
     show_progress("")
-    return costs
 
 
 def show_progress(text: str) -> None:
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def costs_of(name: str, bench: Bench, kept: Kept) -> Costs:
+    return {column: [min(cell.costs) for cell in kept.of(name, column)] for column in bench.environments}
 
 
 def net(bench: Bench, costs: Costs) -> Costs:
@@ -76,6 +113,12 @@ def table(bench: Bench, costs: Costs) -> list[str]:
     for column, each in sorted(costs.items(), key=lambda item: min(item[1])):
         lines.append(f"  {column:24}{min(each) / min(floor):9.2f}{median(each) / median(floor):9.2f}")
     return lines
+
+
+def weather(name: str, bench: Bench, kept: Kept) -> list[str]:
+    """Of each column's best process, how many cores it used and how many all others used meanwhile."""
+    best = [min(kept.of(name, column), key=lambda cell: min(cell.costs)) for column in bench.environments]
+    return [f"  {one.column}: {one.cores:.2f} cores, others {one.others:.2f} meanwhile" for one in best]
 
 
 def verdict(target: Target, costs: Costs) -> tuple[bool, str]:
@@ -102,15 +145,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", default=NAMES, metavar="name", help=f"which benches: {', '.join(NAMES)}")
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write cells there, and measure only those missing")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no cell after so many")
     asked = parser.parse_args()
 
     benches = {full: bench for name in asked.names for full, bench in load(name).items()}
     all_met = True
-    results = run_all(benches, asked.repetitions)
+    kept = Kept(asked.keep)
+    run_all(benches, asked.repetitions, kept, time.monotonic() + 60 * asked.minutes)
     print(f"CPU time, {asked.repetitions} processes a cell, interleaved. {named_versions(benches)}\n")
     for name, bench in benches.items():
-        costs = net(bench, results[name])
+        measured = costs_of(name, bench, kept)
+        if (fewest := min(map(len, measured.values()))) < asked.repetitions:
+            print(f"{name}: {fewest} of {asked.repetitions} repetitions were measured; run it again with --keep")
+            all_met = False
+        if not fewest:
+            continue
+        costs = net(bench, measured)
         print("\n".join(table(bench, costs)))
+        if bench.reads_clock:
+            print("\n".join(weather(name, bench, kept)))
         for target in bench.targets:
             met, said = verdict(target, costs)
             all_met = all_met and met

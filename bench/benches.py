@@ -39,6 +39,8 @@ class Bench:
     measure: Callable[[str], Sequence[float]]
     net_of: str | None = None
     """A column whose cost is taken off all others: what one pays before anything begins."""
+    reads_clock: bool = False
+    """Whether costs are seconds on the clock: then it is told how busy the machine was."""
 
 
 def load(name: str) -> dict[str, Bench]:

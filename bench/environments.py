@@ -1,13 +1,15 @@
-"""The environments the columns run in: one folder each under .lab/, made on first use, peers by name from the index."""
+"""The environments the columns run in: one folder each under .lab/ (or `DRAGOMAN_BENCH_LAB`), made on
+first use, peers by name from the index."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LAB = ROOT / ".lab"
+LAB = Path(os.environ.get("DRAGOMAN_BENCH_LAB", ROOT / ".lab"))
 
 OURS = str(ROOT)
 

@@ -25,6 +25,14 @@ def family_time() -> float:
     return own_time() + usage.ru_utime + usage.ru_stime
 
 
+def machine_time() -> float:
+    """CPU seconds of everything on this machine, and those that its host took away."""
+    user, nice, system, _, _, interrupts, soft, stolen, *_ = map(
+        int, _contents("/proc/stat").split("\n", 1)[0].split()[1:]
+    )
+    return (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
+
+
 def household_time() -> float:
     """The same, and that of its children that still live. Looking for them takes time: only for long rounds."""
     living = 0
