@@ -231,7 +231,9 @@ def make_part(order: Order, inputs: list[Input]) -> Made:
         manifest = Manifest(part=part, made=order.made, built=time.time(), rows=dict(writer.rows), logs=logs)
         for table, data in writer.tables():
             to.put_new(table_name(table, part), data)
-    if not to.put_new(entry_name(part), msgspec.json.encode(manifest)):
+    entry = msgspec.json.encode(manifest)
+    # A service that wrote it and lost its answer is asked again, and says then that there is one: it may be ours.
+    if not to.put_new(entry_name(part), entry) and to.get(entry_name(part)) != entry:
         return Made(is_from_elsewhere=True, failures=failures)
     return Made(manifest, failures=failures)
 
