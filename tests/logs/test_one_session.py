@@ -112,6 +112,19 @@ def test_a_damaged_copy_beside_a_log_is_not_counted(tmp_path: Path, format: str,
         assert counted(Query(index, places=Places(tmp_path))) == once
 
 
+@pytest.mark.parametrize("format", SAMPLES)
+def test_what_is_left_of_a_log_of_any_client_is_no_session_of_its_own(tmp_path: Path, format: str) -> None:
+    name, data = SAMPLES[format][0]
+    log = tmp_path / name
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(data)
+    once = counted(Query(paths=[tmp_path]))
+    left = log.with_name(f"{log.stem}-left{log.suffix}")
+    for length in (20, len(data) // 3, len(data) // 2, len(data) - 30):
+        left.write_bytes(data[:length])
+        assert counted(Query(paths=[tmp_path])) == once, length
+
+
 @pytest.mark.parametrize("which", [name for name in COPIES if name != "cut in its first record"])
 @pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
 @pytest.mark.parametrize("format", ["claude_code", "codex"])

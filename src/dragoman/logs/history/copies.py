@@ -1,9 +1,10 @@
 """Logs that are copies of others: in their folder, or of the same session in another.
 
-Rule: a file all of whose bytes are the beginning of another file of its format is a copy of that one, whatever it is
-called, if that one is beside it or tells of the same session; zeros at an end are none of its bytes. A compressed log
-is compared by what it holds. The fuller file counts, of equal ones the first without zeros. A log that is read with
-files beside it is compared in its folder alone: those of the other may be fuller.
+Rule: a file all of whose bytes are the beginning of another file is a copy of that one, whatever it is called, if that
+one is beside it or tells of the same session; zeros at an end are none of its bytes. What is left of a log may be taken
+for one of another format, so these are compared too. A compressed log is compared by what it holds. The fuller file
+counts, of equal ones the first without zeros. A log that is read with files beside it is compared in its folder alone:
+those of the other may be fuller.
 """
 
 from __future__ import annotations
@@ -82,27 +83,21 @@ def _beginning_of(path: str) -> bytes:
         return b""
 
 
-def copies_among(files: Iterable[tuple[str, str]], sessions_in: SessionsIn) -> set[str]:
+def copies_among(files: Iterable[tuple[str, str]], sessions_in: SessionsIn) -> Iterator[str]:
     """Of files, each with its format, the paths of those that are copies of others."""
-    of_format: dict[str, list[tuple[str, int]]] = {}
-    for number, (path, format) in enumerate(files):
-        of_format.setdefault(format, []).append((path, number))
-    sessions = cache(sessions_in)
-    return {path for format, ones in of_format.items() for path in _copies_of(format, ones, sessions)}
-
-
-def _copies_of(format: str, files: list[tuple[str, int]], sessions_in: SessionsIn) -> Iterator[str]:
-    if len(files) < 2:
+    known = dict(files)
+    if len(known) < 2:
         return
-    ones = [one for one in _alike([_File(path, number) for path, number in files]) if one.measure()]
-    is_alone = cache(lambda path: not any(map(os.path.exists, FORMATS[format].companions(Path(path)))))
+    ones = [one for one in _alike([_File(path, number) for number, path in enumerate(known)]) if one.measure()]
+    sessions = cache(sessions_in)
+    is_alone = cache(lambda path: not any(map(os.path.exists, FORMATS[known[path]].companions(Path(path)))))
 
     def may_be(one: _File, other: _File) -> bool:
         if os.path.dirname(one.path) == os.path.dirname(other.path):
             return True
         if not is_alone(one.path) or not is_alone(other.path):
             return False
-        return not sessions_in(one.path).isdisjoint(sessions_in(other.path))
+        return not sessions(one.path).isdisjoint(sessions(other.path))
 
     whole: list[tuple[bytes, int]] = []
     """The first bytes of files that are none, in order, each with its place in the list."""

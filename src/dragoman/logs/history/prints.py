@@ -38,7 +38,7 @@ def without_prints(found: Iterable[Found]) -> list[Found]:
     """The files without those that were printed of a session whose log is among the others, and without copies."""
     every = list(found)
     found_at = {one.name: one for one in every}
-    copies = copies_among(((one.name, one.format) for one in every), lambda path: _ids(found_at[path])[0])
+    copies = set(copies_among(((one.name, one.format) for one in every), lambda path: _ids(found_at[path])[0]))
     every = [one for one in every if one.name not in copies]
     printed = [one for one in every if len(every) > 1 and is_printed(one.path, one.format)]
     if not printed:

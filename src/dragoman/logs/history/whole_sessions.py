@@ -317,11 +317,11 @@ def copies_in(index: Index, among: Collection[str] | None = None) -> set[str]:
 
 
 def _beside_unread(index: Index) -> Iterator[FileRow]:
-    """The files in which nothing can be read, and those of their formats in their folders."""
+    """The files in which nothing can be read, and all in their folders."""
     unread = index.files("events = unreadable AND events > 0")
-    for format, folder in {(one.format, os.path.dirname(one.path)) for one in unread}:
+    for folder in {os.path.dirname(one.path) for one in unread}:
         # `0` comes after `/`: between them is all that is below the folder.
-        below = index.files("path > ? AND path < ? AND format = ?", f"{folder}/", f"{folder}0", format)
+        below = index.files("path > ? AND path < ?", f"{folder}/", f"{folder}0")
         yield from (one for one in below if os.path.dirname(one.path) == folder)
 
 
