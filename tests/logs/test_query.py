@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import sqlite3
 from contextlib import closing
 from decimal import Decimal
@@ -66,6 +67,24 @@ def test_sessions_come_newest_first_and_sub_agents_only_when_asked_for(query: Qu
     assert {(row.session, row.stream, row.parent_call) for row in with_agents if row.stream != "main"} == {
         ("g-1", "a-1", "agent_1")
     }
+
+
+def test_a_log_that_calls_its_agent_main_takes_no_session_away(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude" / "projects" / "p"
+    folder.mkdir(parents=True)
+    for session, agent in (("s-1", "main"), ("s-2", "a-2"), ("s-3", "a-3")):
+        head = {"sessionId": session, "version": "2.1.300", "timestamp": "2026-01-05T12:00:00Z"}
+        call = {"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "go", "description": "d"}}
+        result = {"type": "tool_result", "tool_use_id": "t1", "content": "done"}
+        lines = [
+            {"type": "assistant", "uuid": "u1", "message": {"id": session, "role": "assistant", "content": [call]}},
+            {"type": "user", "uuid": "u2", "message": {"role": "user", "content": [result]}}
+            | {"toolUseResult": {"agentId": agent, "status": "completed", "content": []}},
+        ]
+        (folder / f"{session}.jsonl").write_text("".join(json.dumps({**head, **one}) + "\n" for one in lines))
+    with Index(tmp_path / "index.sqlite") as index:
+        for query in (Query(paths=[folder]), Query(index, places=Places(tmp_path))):
+            assert [row.session for row in query.sessions()] == ["s-3", "s-2", "s-1"]
 
 
 @pytest.mark.parametrize(

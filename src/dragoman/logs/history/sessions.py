@@ -103,6 +103,8 @@ def parents_of(kin: Sequence[Relative]) -> list[tuple[Relative | None, str | Non
         else:
             taken.add((one.id, one.parent_call))
         for agent, call in one.started_agents:
+            if agent == "main":  # of every session, that is the session itself
+                continue
             spawned.setdefault((one.id, agent), (one, call))
             spawned.setdefault(agent, (one, call))
             taken.add((one.id, call))
