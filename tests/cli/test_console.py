@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+import io
 import json
+import sys
+import threading
 import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
 from dragoman import errors
-from dragoman.cli.terminal.console import ExitCode, as_json, exit_code_of, foreign
+from dragoman.cli.terminal import console
+from dragoman.cli.terminal.console import Console, ExitCode, as_json, exit_code_of, foreign
 from dragoman.config import Secret
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=50)
@@ -82,3 +88,45 @@ def test_every_error_has_its_exit_code(error: errors.DragomanError, code: ExitCo
 
 def test_no_two_exit_codes_mean_the_same() -> None:
     assert len({code.value for code in ExitCode}) == len({code.meaning for code in ExitCode}) == len(ExitCode)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_work_that_is_soon_done_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(console, "_SOON", 3600.0)
+    with Console().progress("reading", 3) as advance:
+        for _ in range(3):
+            advance(1)
+    assert shown.getvalue() == ""
+    assert [
+        one for one in threading.enumerate() if isinstance(one, threading.Timer) and not one.finished.is_set()
+    ] == []
+
+
+def test_progress_that_is_shown_late_counts_what_was_done_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, begun = Terminal(), threading.Event()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(console, "_SOON", 0.0)
+    bar = Console._bar
+
+    @contextmanager
+    def late(self: Console, description: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        begun.wait(60)
+        with bar(self, description, total) as show:
+            yield show
+            began.set()
+
+    began = threading.Event()
+    monkeypatch.setattr(Console, "_bar", late)
+    with Console().progress("reading", 7) as advance:
+        advance(5)
+        begun.set()
+        while "reading" not in shown.getvalue():
+            threading.Event().wait(0.01)
+    assert began.is_set()
+    assert "5/7" in shown.getvalue()

@@ -91,11 +91,19 @@ def test_what_a_plugin_is_called_is_never_markup(user: User) -> None:
 
 @pytest.mark.slow
 def test_progress_is_shown_on_a_terminal_and_gone_afterwards(user: User) -> None:
-    user.plugin("a.py", "TOOLS = {'a': 1, 'b': 2}\n")
-    seen = user.sees("plugins")
+    user.plugin("a.py", WAITS)
+    seen = user.sees("plugins", WAITS="1")
     assert "loading" in seen.out
     assert "\x1b[?25h" in seen.out  # the cursor is back
     assert b"loading" not in user.starts("plugins").stderr
+
+
+WAITS = """
+import os, threading
+while "WAITS" in os.environ and not any(type(one).__name__ == "_RefreshThread" for one in threading.enumerate()):
+    threading.Event().wait(0.01)  # until there is a bar
+TOOLS = {"a": 1, "b": 2}
+"""
 
 
 def test_help_breaks_lines_between_words_at_every_width(user: User) -> None:

@@ -11,6 +11,7 @@ import io
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -255,16 +256,52 @@ class Console:
 
     @contextmanager
     def progress(self, description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """Shows how far long work is, on a terminal and on standard error only. Call what it gives with each step."""
+        """Shows how far long work is, on a terminal and on standard error only. Call what it gives with each step.
+
+        Work that is soon done, such as looking at logs of which none has changed, shows nothing.
+        """
         if not sys.stderr.isatty():
             yield lambda steps: None
             return
+        done, lock, bar = 0, threading.Lock(), ExitStack()
+        show: Callable[[int], None] | None = None
+
+        def start() -> None:
+            nonlocal show
+            with lock:
+                if is_waiting:
+                    show = bar.enter_context(self._bar(description, total))
+                    show(done)
+
+        def step(steps: int) -> None:
+            nonlocal done
+            done += steps
+            if show is not None:
+                show(done)
+
+        is_waiting, timer = True, threading.Timer(_SOON, start)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield step
+        finally:
+            timer.cancel()
+            with lock:
+                is_waiting = False
+                bar.close()
+
+    @contextmanager
+    def _bar(self, description: str, total: int | None) -> Iterator[Callable[[int], None]]:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, console=self._rich(sys.stderr), transient=True) as shown:
             task = shown.add_task(foreign(description, one_line=True), total=total)
-            yield lambda steps: shown.advance(task, steps)
+            yield lambda done: shown.update(task, completed=done)
+
+
+_SOON: Final = 0.4
+"""Seconds that work takes before it is shown how far it is."""
 
 
 _GAP: Final = 2
