@@ -159,6 +159,7 @@ async def test_a_run_that_fails_is_shown_as_failed(protocol: Name) -> None:
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PICTURE = Media("image/png", PIXEL)
+MEASURED = Media("image/png", PIXEL, width=1, height=1)
 
 
 @tool
@@ -186,7 +187,7 @@ async def test_a_picture_of_a_tool_is_shown_and_comes_back(protocol: Name, frame
         [part.result.content for item in request.conversation for part in item.parts if isinstance(part, ResultPart)]
         for request in engine.requests[1:]
     )
-    assert before == after == [("Here it is:", PICTURE)]
+    assert before == after == [("Here it is:", MEASURED)]
 
 
 def asks_first(*replies: Reply) -> tuple[ScriptedEngine, FrontEnd]:

@@ -10,6 +10,7 @@ import msgspec
 from dragoman.engine import Answer, RunResult
 from dragoman.errors import ConfigError
 from dragoman.model import Content, Media, NativeCall, NativeResult, conversation as conv
+from dragoman.tools.workspace import measured
 
 from .protocol import (
     Asked,
@@ -120,7 +121,7 @@ def _read_part(part: dict[str, Any]) -> conv.AnyPart:
         raise ConfigError(f"a part of a message cannot be of the type {kind!r}")
     mime = source.get("mimeType")
     if source.get("type") == "data":
-        return conv.MediaPart(Media(text_of(source, "mimeType"), text_of(source, "value")))
+        return conv.MediaPart(measured(Media(text_of(source, "mimeType"), text_of(source, "value"))))
     if source.get("type") == "url":
         return conv.MediaPart(read_url(source.get("value"), mime if isinstance(mime, str) else None))
     raise ConfigError(f"a source of the type {source.get('type')!r} cannot be read: send data or a URL")

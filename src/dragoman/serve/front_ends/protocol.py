@@ -27,6 +27,7 @@ from dragoman.model import (
     events as ev,
     request as req,
 )
+from dragoman.tools.workspace import measured
 
 Kind = Literal["text", "thinking"]
 Events = list[dict[str, Any]]
@@ -325,7 +326,7 @@ def read_url(url: Any, media_type: str | None, name: str | None = None) -> Media
     head, comma, data = url.removeprefix("data:").partition(",")
     if not comma or not head.endswith(";base64"):
         raise ConfigError("a data: URL of a file must be in base64")
-    return Media(media_type or head.removesuffix(";base64").partition(";")[0], data, name=name)
+    return measured(Media(media_type or head.removesuffix(";base64").partition(";")[0], data, name=name))
 
 
 def checked(conversation: conv.Conversation) -> conv.Conversation:

@@ -10,11 +10,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-import msgspec
-
 from dragoman.errors import DragomanError, ToolError
 from dragoman.model import operations as op, outcomes as out
 from dragoman.registry import TOOLS
+from dragoman.tools.workspace.media import measured
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -241,7 +240,7 @@ def as_outcome(value: Any) -> out.Outcome:
     elif value is None:
         return out.DoneOutcome()
     elif isinstance(value, out.Media):
-        value = _measured(value)
+        value = measured(value)
         return out.ImageOutcome(value) if value.media_type.startswith("image/") else out.ContentOutcome((value,))
     from dragoman.schema import TooLarge, to_json
 
@@ -257,25 +256,6 @@ def as_outcome(value: Any) -> out.Outcome:
         ) from None
 
 
-_HEADER: Final = 1 << 18
-"""Characters of base64 in which a picture says how large it is, but for a rare JPEG."""
-
-
-def _measured(media: out.Media) -> out.Media:
-    """A picture with its size: providers refuse one that is too large, and with it its conversation."""
-    if media.data is None or media.width is not None or not media.media_type.startswith("image/"):
-        return media
-    from base64 import b64decode
-
-    from dragoman.tools.workspace.media import picture_size
-
-    try:
-        size = picture_size(b64decode(media.data[:_HEADER]))
-    except ValueError:  # it is no base64: what it is, the provider says
-        return media
-    return media if size is None else msgspec.structs.replace(media, width=size[0], height=size[1])
-
-
 _MEDIA_DEPTH: Final = 4
 """Levels of lists and dicts that are searched for media; deeper ones are written as JSON with the rest."""
 
@@ -283,7 +263,7 @@ _MEDIA_DEPTH: Final = 4
 def _media_in(value: Any, found: list[out.Media], depth: int = _MEDIA_DEPTH) -> bool:
     """Whether there are media in lists and dicts; they are added to `found`."""
     if isinstance(value, out.Media):
-        found.append(_measured(value))
+        found.append(measured(value))
     elif depth and isinstance(value, dict | list | tuple):
         for inner in value.values() if isinstance(value, dict) else value:
             _media_in(inner, found, depth - 1)
@@ -295,8 +275,8 @@ def _content(value: Any, media: list[out.Media]) -> out.Outcome:
     if len(media) == len(value) == 1 and isinstance(value, list | tuple):
         return as_outcome(media[0])
     if isinstance(value, list | tuple) and all(isinstance(piece, str | out.Media) for piece in value):
-        measured = iter(media)
-        return out.ContentOutcome(tuple(piece if isinstance(piece, str) else next(measured) for piece in value))
+        pictures = iter(media)  # measured
+        return out.ContentOutcome(tuple(piece if isinstance(piece, str) else next(pictures) for piece in value))
     from dragoman.model.json_text import json_text
     from dragoman.schema import to_json
 

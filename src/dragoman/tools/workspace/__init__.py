@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .edits import edited as edited
     from .journal import Journal as Journal
     from .line_marks import with_line_names as with_line_names
-    from .media import media_kind as media_kind, picture_size as picture_size
+    from .media import measured as measured, media_kind as media_kind, picture_size as picture_size
     from .snapshot import Snapshot as Snapshot
     from .transaction_plan import FileChange as FileChange
 else:
@@ -24,7 +24,7 @@ else:
             "edits": ("edited",),
             "journal": ("Journal",),
             "line_marks": ("with_line_names",),
-            "media": ("media_kind", "picture_size"),
+            "media": ("measured", "media_kind", "picture_size"),
             "snapshot": ("Snapshot",),
             "transaction_plan": ("FileChange",),
         },

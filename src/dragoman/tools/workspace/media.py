@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+import msgspec
+
+from dragoman.model.outcomes import Media
 
 # What stands at the start of a file, its media type and what people call it.
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (
@@ -79,6 +83,23 @@ def picture_size(data: bytes) -> tuple[int, int] | None:
         return measure(data) if measure else None
     except (struct.error, IndexError):
         return None
+
+
+_HEADER: Final = 1 << 18
+"""Characters of base64 in which a picture says how large it is, but for a rare JPEG."""
+
+
+def measured(media: Media) -> Media:
+    """A picture with its size: providers refuse one that is too large, and with it its conversation."""
+    if media.data is None or media.width is not None or not media.media_type.startswith("image/"):
+        return media
+    from base64 import b64decode
+
+    try:
+        size = picture_size(b64decode(media.data[:_HEADER]))
+    except ValueError:  # it is no base64: what it is, the provider says
+        return media
+    return media if size is None else msgspec.structs.replace(media, width=size[0], height=size[1])
 
 
 def _png(data: bytes) -> tuple[int, int]:
