@@ -468,6 +468,12 @@ def test_a_file_of_numbered_lines_is_one_where_the_client_numbers_them_itself() 
     assert outcome == out.FileOutcome("a.md", "1. one\n2. two")
 
 
+@pytest.mark.parametrize("text", ["1. one\n2. two\nand more\nthan that", "7: a\nb\nc", "1→a\nb\nc"])
+def test_a_file_that_begins_with_a_few_numbers_is_a_file(text: str) -> None:
+    file = out.FileOutcome("a.md", text)
+    assert doubted(file, NativeResult("1", text)) == file
+
+
 def test_a_message_has_at_least_three_words() -> None:
     assert [is_sentence(text) for text in ("File not found", "It is here.", "Access denied", "Stop it!", "done.")] == [
         *[True] * 2,
@@ -488,10 +494,10 @@ def test_names_with_spaces_are_names() -> None:
     assert tuple(entry.path for entry in outcome.entries) == folder
 
 
-@pytest.mark.parametrize("path, is_named", [("a.c", True), ("ok", False)])
+@pytest.mark.parametrize("path, is_named", [("a.md", True), ("src/a.md", True), ("src/b.md", False), ("ok", False)])
 def test_a_line_that_names_its_file_is_about_it_unless_the_name_may_be_a_part_of_a_word(
     path: str, is_named: bool
 ) -> None:
-    line = "we looked at a.c together"
+    line = "we looked at a.md together"
     file = out.FileOutcome(path, line)
     assert (doubted(file, NativeResult("1", line)) == file) is not is_named
