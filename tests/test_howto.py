@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from tests.repository.test_evidence import EVIDENCE
 from tests.repository.test_module_size import MOST_LINES
 
 ROOT = Path(__file__).parent.parent
@@ -49,6 +50,15 @@ def changed(diff: str, root: Path) -> dict[str, list[str]]:
         path.write_text(before)
         touched[path.relative_to(root).as_posix()] = [] if is_new else [row for row in lines if row[:1] in "+-"]
     return touched
+
+
+@pytest.mark.parametrize("name", ["add-a-dialect", "add-a-log-format"])
+def test_a_client_is_added_with_its_version(name: str) -> None:
+    """As `test_evidence` asks of every vocabulary and log format."""
+    added = blocks(name, "diff")[0]
+    docstring = re.search(r'^\+"""(.*)"""$', added, re.MULTILINE)
+    assert docstring is not None
+    assert EVIDENCE.search(docstring[1])
 
 
 class Checkout(NamedTuple):

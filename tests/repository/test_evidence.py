@@ -49,8 +49,8 @@ _SEEN = (
     r"|\w#\d+"  # an issue of a project
     r"|no (?:session|home)[^.]* (?:shows|has) "  # nothing was found, and that is said
 )
-_EVIDENCE = re.compile(_SEEN)
-_EVIDENCE_OF_AN_API = re.compile(
+EVIDENCE = re.compile(_SEEN)
+EVIDENCE_OF_AN_API = re.compile(
     rf'{_SEEN}|"[^"]{{12,}}"|\b[Pp]ages? on\b|\b[Gg]uides? o[nf]\b|\bAPI reference\b|\b[Rr]eference of\b'
 )
 
@@ -115,7 +115,7 @@ def _text(node: ast.stmt) -> str | None:
 
 
 def unproved(
-    found: Iterator[tuple[Path, int, str]], about: re.Pattern[str], evidence: re.Pattern[str] = _EVIDENCE
+    found: Iterator[tuple[Path, int, str]], about: re.Pattern[str], evidence: re.Pattern[str] = EVIDENCE
 ) -> list[str]:
     """Those of the texts that are about something and do not say with what, or when, it was seen."""
     return [
@@ -150,14 +150,14 @@ def test_a_docstring_that_names_a_client_elsewhere_says_with_which_version_it_wa
 
 def test_a_comment_on_a_provider_says_where_it_was_seen() -> None:
     found = ((path, *one) for path in modules(".") for one in texts(path))
-    assert unproved(found, _ON_A_PROVIDER, _EVIDENCE_OF_AN_API) == []
+    assert unproved(found, _ON_A_PROVIDER, EVIDENCE_OF_AN_API) == []
 
 
 def test_every_vocabulary_and_log_format_says_which_versions_it_was_seen_with() -> None:
     assert [
         str(path.relative_to(SOURCE))
         for path in clients_modules("dialects", "logs/formats")
-        if not _EVIDENCE.search(first_docstring(path))
+        if not EVIDENCE.search(first_docstring(path))
     ] == []
 
 
@@ -175,7 +175,7 @@ def test_the_rule_tells_a_bare_claim_from_one_with_evidence() -> None:
         "no session shows that the client has it",
         "Claude Code cuts lines (claude-code#50347)",
     )
-    assert [bool(_ON_A_CLIENT.search(text)) and not _EVIDENCE.search(text) for text in bare + proved] == [
+    assert [bool(_ON_A_CLIENT.search(text)) and not EVIDENCE.search(text) for text in bare + proved] == [
         *[True] * len(bare),
         *[False] * len(proved),
     ]
@@ -187,4 +187,4 @@ def test_the_rule_tells_a_bare_claim_from_one_with_evidence() -> None:
             "Anthropic's page on vision",
         ),
     )
-    assert [bool(_EVIDENCE_OF_AN_API.search(text)) for text in (*of_apis[0], *of_apis[1])] == [False] * 2 + [True] * 3
+    assert [bool(EVIDENCE_OF_AN_API.search(text)) for text in (*of_apis[0], *of_apis[1])] == [False] * 2 + [True] * 3
