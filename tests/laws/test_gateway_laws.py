@@ -31,7 +31,7 @@ from dragoman.model import (
     user,
 )
 from dragoman.serve.gateway import CLIENTS, Words
-from dragoman.serve.gateway.conversations import Conversations, Kept
+from dragoman.serve.gateway.conversations import Conversations, KnownReply
 from dragoman.serve.gateway.memory import Memory
 from dragoman.serve.gateway.requests import Prepared, Walk
 from tests.examples import examples
@@ -83,7 +83,7 @@ def conversation_of(steps: list[tuple[str, int, bool, str]], model: str, kept: C
                 (CallPart(NativeCall(f"m{number}", name, arguments)),), FinishReason.CALLS, provenance=made_by
             )
             base = f"call_{number:020x}"
-            kept.add(Kept(base, (reply,), Lowering(), seen, vocabulary=WORDS[model].vocabulary))
+            kept.add(KnownReply(base, (reply,), Lowering(), seen, vocabulary=WORDS[model].vocabulary))
             words = WORDS[model].fork()
             groups, results = words.groups(reply, base, Lowering(), seen), dict[str, NativeResult]()
             while calls := words.next(groups, results):

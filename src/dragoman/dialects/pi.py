@@ -94,7 +94,7 @@ class Read(Spelling[op.ReadFile]):
         picture("Read image file [{media_type}]"),
         _read(
             "\n\n[Showing lines {first}-{last} of {total}",
-            maybe(" ({_limit})", said=False),
+            maybe(" ({_limit})", written=False),
             ". Use offset={next} to continue.]",
             _limit=skipped("", "[^)]*"),
         ),
@@ -180,7 +180,7 @@ EDITS = one_of(
             words(
                 out.Change,
                 "Successfully replaced text in {path}.",
-                maybe(" Changed {_old} characters to {_new} characters.", said=False),
+                maybe(" Changed {_old} characters to {_new} characters.", written=False),
                 kind="modified",
                 _old=_CHANGED,
                 _new=_CHANGED,

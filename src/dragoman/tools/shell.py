@@ -424,7 +424,7 @@ class Shell:
                 self._starter,
                 keyboard=operation.background,
                 most=self._most_output,
-                told=command.told,
+                on_output=command.add_output,
                 controlled=standing,
             )
         self._commands[name] = command

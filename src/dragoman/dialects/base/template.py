@@ -105,7 +105,7 @@ class Template:
                 yield text
             text = ""
             if isinstance(part, Maybe):
-                yield OptionalPart(tuple(self._nodes(part.parts)), part.absent, part.said)
+                yield OptionalPart(tuple(self._nodes(part.parts)), part.absent, part.written)
             else:
                 yield SeveralWays(tuple(OneWay(tuple(self._nodes(one.parts)), one.facts) for one in part.ways))
         if text:
@@ -155,7 +155,7 @@ class Template:
                 else:
                     leads.append(node.nodes[0])
                 fields = {hole.field for hole in node.nodes if isinstance(hole, Hole) and hole.field in self.hints}
-                if node.said and len(fields) > 1:
+                if node.written and len(fields) > 1:
                     self._problems.append(f"an optional part says {len(fields)} fields: one may be there alone")
                 self._check_neighbours(node.nodes)
             else:

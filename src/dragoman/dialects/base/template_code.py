@@ -99,7 +99,7 @@ class WriterSource:
             elif isinstance(node, Hole):
                 shown.append(self._hole(node, indent, after, fail))
             elif isinstance(node, OptionalPart):
-                if node.said:
+                if node.written:
                     shown.append(self._optional(node, indent, after, fail))
             else:
                 shown.append(self._ways(node, indent, after, fail))

@@ -249,7 +249,7 @@ class Maybe(msgspec.Struct, frozen=True):
 
     parts: tuple[Part, ...]
     absent: dict[str, Any]
-    said: bool
+    written: bool
 
 
 class Way(msgspec.Struct, frozen=True):
@@ -268,12 +268,12 @@ class Either(msgspec.Struct, frozen=True):
 Part = str | Maybe | Either
 
 
-def maybe(*parts: Part, said: bool = True, **absent: Any) -> Maybe:
+def maybe(*parts: Part, written: bool = True, **absent: Any) -> Maybe:
     """A part that is there unless its field is `absent` (`None` if not given).
 
-    A part without a hole says a flag: `maybe(" (cut)", truncated=False)`. `said=False`: read, never written.
+    A part without a hole says a flag: `maybe(" (cut)", truncated=False)`. `written=False`: read, never written.
     """
-    return Maybe(parts, absent, said)
+    return Maybe(parts, absent, written)
 
 
 def way(*parts: Part, **facts: Any) -> Way:
@@ -296,7 +296,7 @@ class Hole(msgspec.Struct, frozen=True):
 class OptionalPart(msgspec.Struct, frozen=True):
     nodes: tuple[Any, ...]
     absent: dict[str, Any]
-    said: bool
+    written: bool
 
 
 class OneWay(msgspec.Struct, frozen=True):
@@ -313,7 +313,7 @@ def holes_in(nodes: Iterable[Any], *, written: bool = False) -> Iterator[Hole]:
         if isinstance(node, Hole):
             yield node
         elif isinstance(node, OptionalPart):
-            if node.said or not written:
+            if node.written or not written:
                 yield from holes_in(node.nodes, written=written)
         elif isinstance(node, SeveralWays):
             for one in node.ways:
@@ -323,7 +323,7 @@ def holes_in(nodes: Iterable[Any], *, written: bool = False) -> Iterator[Hole]:
 def facts_in(nodes: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
     for node in nodes:
         if isinstance(node, OptionalPart):
-            if node.said:
+            if node.written:
                 yield node.absent
             yield from facts_in(node.nodes)
         elif isinstance(node, SeveralWays):

@@ -150,7 +150,7 @@ _SAME = words(out.Change, "Edited {path}\n```diff\n```", kind="unchanged", path=
 _COMPARED = words(
     out.Change,
     "Edited {path}",
-    maybe(" (+{_added} -{_removed})", said=False),
+    maybe(" (+{_added} -{_removed})", written=False),
     "\n```diff\n{diff}\n```",
     kind="modified",
     path=PATH,
@@ -455,7 +455,7 @@ class FetchWebContent(Entered[op.FetchPage]):
                 out.Page,
                 "URL: {url}\n",
                 maybe("Content-Type: {media_type}\n"),
-                maybe("Size: {_size}\n", said=False),
+                maybe("Size: {_size}\n", written=False),
                 "\n--- Content ---\n{text}\n\n--- Analysis Request ---\nPrompt: {_prompt}",
                 text=body(or_nothing=True),
                 _size=skipped(""),

@@ -31,7 +31,7 @@ _ABOUT = (
     ", status: {status}",
     maybe(", description: {description}"),
 )
-_ELAPSED = (maybe(", elapsed: {_elapsed}", said=False),)
+_ELAPSED = (maybe(", elapsed: {_elapsed}", written=False),)
 _ABOUT_KINDS: dict[str, Any] = {
     "id": without(","),
     "agent": without(","),

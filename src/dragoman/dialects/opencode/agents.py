@@ -123,7 +123,7 @@ REPORTS = one_of(
             ),
             _report(  # 1.1.53
                 "task_id: {id}",
-                maybe(" {_how}", said=False),
+                maybe(" {_how}", written=False),
                 "\n\n<task_result>\n{text}\n</task_result>",
                 status="completed",
                 _how=skipped(""),

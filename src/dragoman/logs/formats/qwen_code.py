@@ -20,7 +20,7 @@ from dragoman.logs.base.normalise import Normaliser, Place, moment
 from dragoman.model import DoneOutcome, Failure, NativeCall, NativeResult, Result, Usage, events as ev, operations as op
 from dragoman.model.json_values import as_integer, as_number, as_object, as_text
 
-from .parts.gemini_chat import ChatReader, call_of, media_of, parts_of, result_of, said, usage_of
+from .parts.gemini_chat import ChatReader, call_of, media_of, parts_of, result_of, text_and_media, usage_of
 from .parts.qwen_stream import StreamReader, is_printed
 
 CLIENT = "qwen_code"
@@ -357,7 +357,7 @@ class _Reader(LinesReader):
 
     def _user(self, value: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         content = as_object(value.get("message")).get("parts")
-        text, media = said(content)
+        text, media = text_and_media(content)
         subtype = value.get("subtype")
         if subtype == "notification":
             yield from self._notified(text, place)
@@ -500,7 +500,7 @@ class _Reader(LinesReader):
     def _compacted(self, payload: Mapping[str, Any], place: Place) -> Iterator[ev.AnyEvent]:
         info = as_object(payload.get("info"))
         history = parts_of(payload.get("compressedHistory"))
-        summary = said(history[0].get("parts"))[0] if history else None
+        summary = text_and_media(history[0].get("parts"))[0] if history else None
         reason = info.get("triggerReason")
         yield self.normaliser.event(
             ev.ContextCompacted,

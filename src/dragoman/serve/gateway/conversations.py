@@ -29,7 +29,7 @@ _BASE: Final = re.compile(r"call_([0-9a-f]{12})[0-9a-f]{8}(?=_)")
 _REMEMBERED: Final = 4096
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KnownReply(msgspec.Struct, frozen=True):
     """A reply with calls, after what was said and answered before it without the client."""
 
     base: str
@@ -59,14 +59,14 @@ class Conversations:
     def __init__(self, folder: Path | None, warn: Callable[[str], None] = lambda text: None) -> None:
         """`warn` gets a sentence when a reply cannot be written."""
         self._folder, self._warn = folder, warn
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._kept: OrderedDict[str, KnownReply] = OrderedDict()
         self._loaded: set[str] = set()
 
     def new_base(self, name: str) -> str:
         """The beginning of the ids of a new reply's calls, in the conversation of this name."""
         return f"call_{name}{secrets.token_hex(4)}"
 
-    def add(self, kept: Kept) -> None:
+    def add(self, kept: KnownReply) -> None:
         """Keeps a reply."""
         self._remember(kept)
         if self._folder is None:
@@ -82,7 +82,7 @@ class Conversations:
         except OSError as error:  # it is in memory: only a restart loses it
             self._warn(f"cannot write {path}, which a restart of the gateway needs: {error.strerror or error}")
 
-    def of(self, item: Message | Reply) -> Kept | None:
+    def of(self, item: Message | Reply) -> KnownReply | None:
         """The reply that a client's message stands for; `None` when it did not come from here."""
         found = _found(item)
         if found is None:
@@ -105,7 +105,7 @@ class Conversations:
             except msgspec.DecodeError:
                 continue  # a line that was cut off when the machine went down: the client's own words are used
 
-    def _remember(self, kept: Kept) -> None:
+    def _remember(self, kept: KnownReply) -> None:
         self._kept[kept.base] = kept
         while len(self._kept) > _REMEMBERED:
             oldest, _ = self._kept.popitem(last=False)
@@ -114,7 +114,7 @@ class Conversations:
                 self._loaded.discard(found[1])
 
 
-_decoder = msgspec.json.Decoder(Kept)
+_decoder = msgspec.json.Decoder(KnownReply)
 
 
 def _found(item: Message | Reply) -> tuple[str, str] | None:

@@ -43,10 +43,10 @@ class Memory:
 def _is_continued_by(known: Known[Walk], items: Conversation, shared: int) -> bool:
     """Whether a conversation is a known one with more in it, but for marks in the last messages."""
     rest = known.items[shared:]
-    return len(rest) <= LAST and list(map(said, rest)) == list(map(said, items[shared : len(known.items)]))
+    return len(rest) <= LAST and list(map(words_of, rest)) == list(map(words_of, items[shared : len(known.items)]))
 
 
-def said(item: ConversationItem) -> tuple[Any, ...]:
+def words_of(item: ConversationItem) -> tuple[Any, ...]:
     """What an item says, without marks and signatures: a client sends back a reply with others than it came with."""
     parts: list[Any] = []
     for part in item.parts:

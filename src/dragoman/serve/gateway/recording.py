@@ -43,7 +43,7 @@ from dragoman.model import (
     operations as op,
 )
 
-from .memory import said
+from .memory import words_of
 
 _OPEN: Final = 64
 """Sessions whose state is in memory. One that is found again later is recorded anew from its beginning."""
@@ -245,6 +245,6 @@ def _shared(recorded: Sequence[ConversationItem], conversation: Conversation) ->
     for number in range(known.index(False) if False in known else len(known), len(known)):
         one, now = recorded[number], conversation[number]
         both_lead = one.role in ("system", "developer") and now.role == one.role
-        if not known[number] and not both_lead and said(one) != said(now):
+        if not known[number] and not both_lead and words_of(one) != words_of(now):
             return number
     return len(known)

@@ -30,7 +30,7 @@ from dragoman.model import (
     results_message,
 )
 
-from .conversations import Conversations, Kept, base_of
+from .conversations import Conversations, KnownReply, base_of
 from .words import Group, Words
 
 _BILLING: Final = re.compile(r"\s*x-anthropic-billing-header:[^\n]*\s*")
@@ -59,7 +59,7 @@ class Prepared(msgspec.Struct, frozen=True):
 class _Open:
     """A reply whose calls the client is making."""
 
-    def __init__(self, kept: Kept, groups: tuple[Group, ...]) -> None:
+    def __init__(self, kept: KnownReply, groups: tuple[Group, ...]) -> None:
         self.kept, self.groups = kept, groups
         self.reminders: list[AnyPart] = []
         """What the client adds to results; it is told to the model after them."""

@@ -58,7 +58,7 @@ from dragoman.model import (
 from dragoman.serve.malformed import quiet
 
 from .clients import Client, at, folder_of, recognised, runs_commands_together
-from .conversations import Conversations, Kept
+from .conversations import Conversations, KnownReply
 from .memory import Memory
 from .reading import Reading
 from .recording import About, Recording
@@ -421,7 +421,9 @@ class Gateway:
                 asked = msgspec.structs.replace(asked, conversation=more)
                 continue
             if calls:
-                kept = Kept(base, (*hidden, reply), lowering, prepared.seen, answers, sent.model, words.vocabulary)
+                kept = KnownReply(
+                    base, (*hidden, reply), lowering, prepared.seen, answers, sent.model, words.vocabulary
+                )
                 self._conversations.add(kept)
             finish = FinishReason.CALLS if calls else reply.finish
             said += answer.added(sources(cited) if asked.response_schema is None else "")

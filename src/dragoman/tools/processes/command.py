@@ -52,8 +52,8 @@ class Command:
         self.observer: Callable[[Wrote], None] | None = None
         self.listener: Callable[[StreamName, str], None] | None = None
 
-    def told(self, stream: StreamName, text: str) -> None:
-        """Hear a piece of output; an empty one is the stream's end."""
+    def add_output(self, stream: StreamName, text: str) -> None:
+        """Take a piece of output; an empty one is the stream's end."""
         if self.observer is not None and text:
             self.observer(Wrote(self.name, stream, text))
         if self.listener is not None:

@@ -39,7 +39,7 @@ class Process:
         channel: socket.socket,
         streams: tuple[Stream, ...],
         keyboard: int | None,
-        told: Callable[[StreamName, str], None],
+        on_output: Callable[[StreamName, str], None],
         control: socket.socket | None = None,
     ) -> None:
         self.order = order
@@ -69,7 +69,7 @@ class Process:
         self._keyboard = keyboard
         self._control = control
         self._half_said = b""
-        self._told = told
+        self._on_output = on_output
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiters: set[asyncio.Future[None]] = set()
 
@@ -135,7 +135,7 @@ class Process:
             stream.close()
             self._wake()
         if text is not None:
-            self._told(stream.name, text)
+            self._on_output(stream.name, text)
         return text is not None and not stream.at_end
 
     def _read_channel(self) -> bool:
@@ -399,10 +399,10 @@ def start(
     *,
     keyboard: bool,
     most: int,
-    told: Callable[[StreamName, str], None],
+    on_output: Callable[[StreamName, str], None],
     controlled: bool = False,
 ) -> Process:
-    """Start a command; `keyboard` leaves its input open, `told` hears each piece of output with its stream's name.
+    """Start a command; `keyboard` leaves its input open, `on_output` gets each piece of output with its stream's name.
 
     One that is `controlled` has a socket for its input: it is sent commands there, and answers them there.
     """
@@ -443,7 +443,7 @@ def start(
             streams = (Stream("stdout", stdout, most), Stream("stderr", stderr, most))
         holder, channel = starter.start(order, given)
         ours.pop_all()
-        return Process(order, holder, channel, streams, typed, told, control)
+        return Process(order, holder, channel, streams, typed, on_output, control)
 
 
 def _terminal() -> tuple[int, int]:

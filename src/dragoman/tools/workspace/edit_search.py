@@ -24,7 +24,7 @@ class Place(NamedTuple):
     new: str
 
 
-class Found(NamedTuple):
+class FoundPlaces(NamedTuple):
     """Where an edit's text stands. Several places where all are to be replaced; otherwise one, or too many."""
 
     places: tuple[Place, ...]
@@ -42,11 +42,11 @@ class _Search(NamedTuple):
     new: str
 
 
-def search(text: str, old: str, new: str, rules: EditRules, *, everywhere: bool) -> Found | None:
+def search(text: str, old: str, new: str, rules: EditRules, *, everywhere: bool) -> FoundPlaces | None:
     """Where `old` stands and what is written there, by the first step that finds it; `None` where no step does."""
     if rules.repeat:
         return _repeated(text, old, new, rules, everywhere=everywhere)
-    ambiguous: Found | None = None
+    ambiguous: FoundPlaces | None = None
     for step in rules.steps:
         found = _by_step(_Search(text, old, new), step, rules, everywhere=everywhere)
         if found is None:
@@ -57,7 +57,7 @@ def search(text: str, old: str, new: str, rules: EditRules, *, everywhere: bool)
     return ambiguous
 
 
-def _repeated(text: str, old: str, new: str, rules: EditRules, *, everywhere: bool) -> Found | None:
+def _repeated(text: str, old: str, new: str, rules: EditRules, *, everywhere: bool) -> FoundPlaces | None:
     """All steps, again and again on what follows the place found last."""
     places: list[Place] = []
     position = 0
@@ -70,14 +70,14 @@ def _repeated(text: str, old: str, new: str, rules: EditRules, *, everywhere: bo
         position += first.end
     if not places:
         return None
-    return Found(tuple(places), too_many=len(places) > 1 and not everywhere)
+    return FoundPlaces(tuple(places), too_many=len(places) > 1 and not everywhere)
 
 
-def _by_step(asked: _Search, step: Step, rules: EditRules, *, everywhere: bool) -> Found | None:
+def _by_step(asked: _Search, step: Step, rules: EditRules, *, everywhere: bool) -> FoundPlaces | None:
     if step.many == "refuse" and step.counted == "places" and not everywhere:
         spans = _spans(asked, step)
         if len(spans) > 1:  # nothing is written, so nobody asks what
-            return Found(tuple(Place(start, end, "") for start, end in spans), too_many=True)
+            return FoundPlaces(tuple(Place(start, end, "") for start, end in spans), too_many=True)
     places = _places(asked, step, "")
     if not places:
         return None
@@ -86,27 +86,27 @@ def _by_step(asked: _Search, step: Step, rules: EditRules, *, everywhere: bool) 
     if step.counted in ("text", "overlapping"):
         return _counted_by_text(asked, step, rules, places, everywhere=everywhere)
     if everywhere or step.many == "first":
-        return Found(tuple(places if everywhere else places[:1]))
-    return Found(tuple(places), too_many=len(places) > 1)
+        return FoundPlaces(tuple(places if everywhere else places[:1]))
+    return FoundPlaces(tuple(places), too_many=len(places) > 1)
 
 
-def _counted_folded(asked: _Search, loosest: Step, places: Sequence[Place], *, everywhere: bool) -> Found:
+def _counted_folded(asked: _Search, loosest: Step, places: Sequence[Place], *, everywhere: bool) -> FoundPlaces:
     wanted = folded_text(asked.old, loosest.fold)
     text = folded_text(asked.text, loosest.fold)
     count = text.count(wanted) if wanted else len(text) - 1
-    return Found(
+    return FoundPlaces(
         tuple(places if everywhere or count > 1 else places[:1]), too_many=count > 1 and not everywhere, times=count
     )
 
 
 def _counted_by_text(
     asked: _Search, step: Step, rules: EditRules, places: Sequence[Place], *, everywhere: bool
-) -> Found | None:
+) -> FoundPlaces | None:
     """The text of the first place that stands in the file once; with `many="next"` the next place is tried too."""
     for place in places:
         text = asked.text[place.start : place.end]
         if not text and not asked.text:
-            return Found((place,))
+            return FoundPlaces((place,))
         if not text and everywhere:
             raise LosesText  # opencode 1.18.33 puts the new text between all characters
         if not text:
@@ -115,22 +115,22 @@ def _counted_by_text(
             at = asked.text.index(f"{text}\n")
             text, place = f"{text}\n", Place(at, at + len(text) + 1, "")
         if rules.most_lines and _too_large(text, asked.old):
-            return Found((place,), too_large=True)
+            return FoundPlaces((place,), too_large=True)
         if everywhere:
             same = (Place(at, at + len(text), place.new) for at in occurrences(asked.text, text))
-            return Found(tuple(same))
+            return FoundPlaces(tuple(same))
         overlapping = step.counted == "overlapping"
         others = [*occurrences(asked.text, text)]
         if len(others) == 1 and not (overlapping and asked.text.find(text, others[0] + 1) >= 0):
-            return Found((place,))
+            return FoundPlaces((place,))
         if step.many == "first":
-            return Found((place,))
+            return FoundPlaces((place,))
         if step.many == "refuse":
             starts = others if len(others) > 1 else [others[0], asked.text.find(text, others[0] + 1)]
-            return Found(tuple(Place(at, at + len(text), place.new) for at in starts), too_many=True)
+            return FoundPlaces(tuple(Place(at, at + len(text), place.new) for at in starts), too_many=True)
     if step.many != "next":
         return None  # an empty line is no text that can be counted
-    return Found(tuple(places), too_many=True)
+    return FoundPlaces(tuple(places), too_many=True)
 
 
 def _too_large(text: str, old: str) -> bool:

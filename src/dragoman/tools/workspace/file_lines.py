@@ -29,7 +29,7 @@ class Matched(NamedTuple):
     end: int
     given: str
     """The indentation in the old text."""
-    found: str
+    in_file: str
     """The indentation in the file."""
 
 
@@ -77,7 +77,7 @@ def written_loosely(text: str, start: int, end: int, old: str, new: str) -> tupl
         if not matched or not new_lines or (tail and ended) or (head and len(new_lines) == len(old_lines) > 1):
             raise LosesText  # the client leaves a line as it was, or empty
         start, end = matched[0].start, end if ended else matched[-1].end
-        indents = {one.given: one.found for one in matched if one.given != one.found}
+        indents = {one.given: one.in_file for one in matched if one.given != one.in_file}
     rest, line_feed, _ = ("", "", "") if ended else text[end:].partition("\n")
     if line_feed:
         rest = rest.removesuffix("\r")
@@ -164,7 +164,7 @@ def _indents(matched: Sequence[Matched]) -> dict[str, str] | None:
     """The file's indentation for each of the old text's that differs; `None` where one stands for several."""
     indents: dict[str, str] = {}
     for one in matched:
-        if one.given != one.found and indents.setdefault(one.given, one.found) != one.found:
+        if one.given != one.in_file and indents.setdefault(one.given, one.in_file) != one.in_file:
             return None
     return indents
 

@@ -90,7 +90,7 @@ class Folded(NamedTuple):
         within = self.starts is not None and self.starts[place - 1] == self.starts[place]
         return within or unicodedata.combining(self.text[place]) > 0
 
-    def kept(self, indices: Iterable[int]) -> Folded:
+    def only(self, indices: Iterable[int]) -> Folded:
         """Only the characters at these places."""
         chosen = list(indices)
         text = "".join([self.text[index] for index in chosen])
@@ -105,7 +105,7 @@ class Folded(NamedTuple):
         for found in pattern.finditer(self.text):
             kept += range(position, found.start())
             position = found.end()
-        return self if position == 0 else self.kept([*kept, *range(position, len(self.text))])
+        return self if position == 0 else self.only([*kept, *range(position, len(self.text))])
 
 
 def folded(text: str, folds: Sequence[Fold]) -> Folded:
@@ -186,7 +186,7 @@ def _collapsed(given: Folded) -> Folded:
             spaces.add(len(kept))
             kept.append(found.start() - 1)
         kept += range(found.start(), found.end())
-    chosen = given.kept(kept)
+    chosen = given.only(kept)
     return chosen._replace(text="".join([" " if n in spaces else c for n, c in enumerate(chosen.text)]))
 
 
@@ -200,12 +200,12 @@ def _dedented(given: Folded) -> Folded:
         kept += range(position + (least if strip(line) else 0), position + len(line))
         kept.append(position + len(line))
         position += len(line) + 1
-    return given.kept(kept[:-1])
+    return given.only(kept[:-1])
 
 
 def _trimmed_whole(given: Folded) -> Folded:
     start = len(given.text) - len(given.text.lstrip(BLANKS))
-    return given.kept(range(start, max(start, len(given.text.rstrip(BLANKS)))))
+    return given.only(range(start, max(start, len(given.text.rstrip(BLANKS)))))
 
 
 _FOLDS: Final[dict[Fold, Callable[[Folded], Folded]]] = {

@@ -244,7 +244,7 @@ class ChatReader(DocumentReader):
         copied = gone is not None and bool(new)
         if gone is not None and copied:
             # After a compaction 0.61 writes a summary, then the rest of the conversation again under new ids.
-            texts = [said(one.get("content"))[0] for one in new]
+            texts = [text_and_media(one.get("content"))[0] for one in new]
             summary = next((text for text in texts if text.startswith(_SNAPSHOT)), None)
             events.append(self.normaliser.event(ev.ContextCompacted, place, summary=summary))
         elif gone is not None:
@@ -317,13 +317,13 @@ class ChatReader(DocumentReader):
         content = value.get("content")
         parts = parts_of(content)
         self._responses(parts, place, events)
-        text, media = said(content)
+        text, media = text_and_media(content)
         if media and any("functionResponse" in part for part in parts):
             media = ()  # what a tool gave, which its result tells
         if (not text and not media) or silent or told.said == (digest := _digest(text)):
             return
         told.said = digest
-        shown = said(value.get("displayContent"))[0]
+        shown = text_and_media(value.get("displayContent"))[0]
         if shown:
             # First what the user typed, then what was inserted for the files it names (sessions of April 2026).
             events.append(self.normaliser.event(ev.UserSaid, place, text=shown, by="user"))
@@ -354,7 +354,7 @@ class ChatReader(DocumentReader):
                 events.append(self.normaliser.returned(place, result_of(id, [part], None)))
 
     def _by_client(self, kind: str, value: dict[str, Any], place: Place) -> ev.AnyEvent:
-        text = said(value.get("content"))[0]
+        text = text_and_media(value.get("content"))[0]
         if kind == "error":
             return self.normaliser.event(ev.ErrorOccurred, place, message=text or "an error without words")
         if text == "Request cancelled.":
@@ -369,7 +369,7 @@ class ChatReader(DocumentReader):
         model, content = as_text(value.get("model")), value.get("content")
         if not silent:
             self._thought(value.get("thoughts"), content, told, place, model, events)
-            text, media = said(content)
+            text, media = text_and_media(content)
             if (text or media) and told.said != (digest := _digest(text)):
                 told.said = digest
                 events.append(self._model_said(place, text, media, model))
@@ -563,7 +563,7 @@ def _texts(content: Any) -> list[str]:
     return texts
 
 
-def said(content: Any) -> tuple[str, tuple[Media, ...]]:
+def text_and_media(content: Any) -> tuple[str, tuple[Media, ...]]:
     """What a content says aloud: its texts, and its pictures and other files."""
     if isinstance(content, str):
         return content, ()
