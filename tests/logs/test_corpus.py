@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,20 @@ import pytest
 
 from dragoman.errors import ConfigError, DragomanError, LogError
 from dragoman.logs import Index, Places, Query, statistics
-from dragoman.logs.corpus import CorpusQuery, Counts, Labels, Redaction, built, folders_named, place_of, planned
+from dragoman.logs.corpus import (
+    CorpusQuery,
+    Counts,
+    Labels,
+    Redaction,
+    build as make_parts,
+    built,
+    folders_named,
+    place_of,
+    planned,
+)
+from dragoman.logs.corpus.parts import Read
+from dragoman.logs.corpus.places import Folder
+from dragoman.logs.corpus.sources import Input
 from dragoman.logs.history.stats import BY
 from dragoman.model import AgentStarted, TokensUsed, ToolCalled, ToolReturned
 from tests.logs.samples import CLAUDE, CODEX, SAMPLES
@@ -111,6 +124,40 @@ def test_a_log_that_cannot_be_read_costs_no_other_and_is_tried_again(home: Path,
         counts = build(tmp_path / "corpus", home)
         assert [address for address, _ in counts.failures] == [f"here:{home}/broken.jsonl.gz"]
         assert "unpack" in counts.failures[0][1]
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_rows_that_another_builder_could_not_read_are_not_missing(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_killed: bool
+) -> None:
+    """It wrote its tables, and was killed before their entry, or was slower than the builder that could read all."""
+    to, source = place_of(str(tmp_path / "corpus")), place_of(str(home))
+    plans = [planned(to, [source], labels=HERE) for _ in range(2)]
+    read, put_new = make_parts._read, Folder.put_new
+
+    def broken(one: Input, *rest: Any) -> Read:
+        if one.name.endswith("s-1.jsonl"):
+            raise OSError(5, "Input/output error")
+        return read(one, *rest)
+
+    def stopped(place: Folder, name: str, data: bytes) -> bool:
+        if not name.startswith("manifest/"):
+            return put_new(place, name, data)
+        if is_killed:
+            raise KeyboardInterrupt
+        monkeypatch.undo()
+        built(plans[1])
+        return place.put_new(name, data)
+
+    monkeypatch.setattr(make_parts, "_read", broken)
+    monkeypatch.setattr(Folder, "put_new", stopped)
+    with pytest.raises(KeyboardInterrupt) if is_killed else nullcontext():
+        built(plans[0])
+    monkeypatch.undo()
+    build(tmp_path / "corpus", home, part_bytes=1 << 25)
+    build(tmp_path / "alone", home)
+    with closing(asked(tmp_path / "corpus")) as one, closing(asked(tmp_path / "alone")) as other:
+        assert is_alike(list(figures(one)), list(figures(other)))
 
 
 def test_a_session_that_two_machines_have_counts_once_even_if_one_of_them_has_the_beginning_only(

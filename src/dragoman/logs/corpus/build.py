@@ -219,15 +219,20 @@ def make_part(order: Order, inputs: list[Input]) -> Made:
     if to.has(entry_name(part)):
         return Made(is_from_elsewhere=True)
     failures: list[tuple[str, str]] = []
+    read: list[Input] = []
     logs: list[Read] = []
     with PartWriter() as writer:
         for one in inputs:
             try:
                 logs.append(_read(one, order.redaction, writer))
+                read.append(one)
             except (LogError, OSError) as error:  # it costs the others nothing
                 failures.append((one.address, getattr(error, "strerror", None) or str(error)))
         if not logs:
             return Made(failures=failures)
+        if failures:
+            # By the name of all of them, its tables would be taken for those of a builder that could read them all.
+            part = part_name(order.made, read)
         manifest = Manifest(part=part, made=order.made, built=time.time(), rows=dict(writer.rows), logs=logs)
         for table, data in writer.tables():
             to.put_new(table_name(table, part), data)
