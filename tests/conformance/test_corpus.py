@@ -419,3 +419,17 @@ def test_dask_makes_the_same_parts(home: Path, tmp_path: Path) -> None:
     names = [sorted(one.name for one in place_of(str(tmp_path / where)).listed()) for where in ("dask", "alone")]
     assert names[0] == names[1]
     assert (counts.read, counts.rows) == (alone.read, alone.rows)
+
+
+def dies(*_: object) -> None:
+    """A worker's machine goes away; also for Dask's processes, which import it."""
+    os._exit(9)
+
+
+def test_a_part_at_which_every_dask_worker_dies_is_told(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.logs.corpus.engines.make_part", dies)
+    plan = planned(place_of(str(tmp_path / "dask")), [place_of(str(home))], labels=HERE)
+    with pytest.raises(LogError, match=r"workers died .*build again"):
+        built_on_dask(plan)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.errors import LogError, MissingExtra
+from dragoman.errors import DragomanError, LogError, MissingExtra
 
 from .build import Counts, Made, Order, Plan, Redaction, make_part
 from .sources import Input
@@ -160,5 +160,14 @@ def _by_dask(distributed: Any, client: Any, order: Order, parts: list[list[Input
     # Not pure: a part that was made before is found in the corpus, not in the cluster.
     waiting = [client.submit(make_part, order, part, pure=False) for part in parts]
     for one in distributed.as_completed(waiting):
-        yield one.result()
+        try:
+            made = one.result()
+        except DragomanError:
+            raise
+        except Exception as error:  # of the cluster: workers that died, have no dragoman, or another version of it
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise LogError(
+                f"the Dask cluster did not make a part: {reason}; build again: the parts that were made are kept"
+            ) from error
+        yield made
         one.release()
