@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MethodType
-from typing import Any, Literal, TypedDict, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, Unpack, get_args, overload
 
 import msgspec
 from msgspec.structs import astuple
@@ -20,6 +20,17 @@ from dragoman.schema import Reader, class_info, json_problems, to_json
 
 from .context import Context
 from .signature import Invoke, Signature, read_schema_signature, read_signature, read_value_signature
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, TypeVar
+
+    CallT = ParamSpec("CallT", default=...)
+    """What the function of a tool takes, for type checkers."""
+    ValueT = TypeVar("ValueT", default=Any)
+else:
+    from typing import ParamSpec, TypeVar
+
+    CallT, ValueT = ParamSpec("CallT"), TypeVar("ValueT")  # defaults are known to type checkers
 
 Approval = Literal["never", "always", "policy"]
 """Who says whether a call may run: nobody, a person each time, or the run's policy."""
@@ -52,7 +63,7 @@ class Traits(TypedDict, total=False):
     a change of the definition."""
 
 
-class Tool:
+class Tool(Generic[CallT, ValueT]):
     """A tool that runs here, defined once.
 
     `Tool(name, description, parameters, run)` takes a raw JSON Schema. `run` gets the arguments one by one, if it has
@@ -252,9 +263,10 @@ class Tool:
 
     # ── as the function it was made from ─────────────────────────────────────
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: CallT.args, **named: CallT.kwargs) -> ValueT:
         """Call the function itself, as Python does."""
-        return self.run(*arguments, **named)
+        value: ValueT = self.run(*arguments, **named)
+        return value
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
@@ -377,13 +389,13 @@ def _run_alone(coroutine: Any, name: str) -> Any:
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool(function: Callable[CallT, ValueT], /) -> Tool[CallT, ValueT]: ...
 
 
 @overload
 def tool(
     *, name: str | None = None, description: str | None = None, **traits: Unpack[Traits]
-) -> Callable[[Callable[..., Any]], Tool]: ...
+) -> Callable[[Callable[CallT, ValueT]], Tool[CallT, ValueT]]: ...
 
 
 def tool(
