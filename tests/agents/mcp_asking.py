@@ -59,5 +59,20 @@ def today() -> str:
     return "buy milk"
 
 
+def served(server: MCPServer) -> None:
+    """Over SSE alone, as servers were before streamable HTTP; the port is printed."""
+    import socket
+
+    import uvicorn
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        print(listening.getsockname()[1], flush=True)
+        uvicorn.Server(uvicorn.Config(server.sse_app(), log_level="error")).run(sockets=[listening])
+
+
 if __name__ == "__main__":
-    server.run(transport="streamable-http" if "--http" in sys.argv else "stdio")
+    if "--sse" in sys.argv:
+        served(server)
+    else:
+        server.run(transport="streamable-http" if "--http" in sys.argv else "stdio")

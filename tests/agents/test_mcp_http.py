@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from dragoman.agents.mcp import http as mcp_http
@@ -43,3 +48,33 @@ async def test_a_compressed_answer_is_refused_before_it_is_read() -> None:
     head = JSON + b"content-encoding: gzip\r\ncontent-length: %d\r\n\r\n" % len(packed)
     said = await problem(sends(head, packed))
     assert "the answer is compressed as 'gzip', which was not asked for" in said
+
+
+@pytest.fixture(scope="module")
+def older() -> Iterator[str]:
+    """The address of a server that speaks SSE alone."""
+    command = [sys.executable, str(Path(__file__).with_name("mcp_asking.py")), "--sse"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/sse"
+        process.terminate()
+
+
+@pytest.mark.parametrize("or_sse", [True, False])
+async def test_a_server_that_speaks_sse_alone_is_reached_where_it_may_be_one(older: str, or_sse: bool) -> None:
+    server = msgspec.structs.replace(mcp_server_at(older), or_sse=or_sse)
+    connection = Connection(server, Retry(), 30, lambda: None)
+    await connection.tried()
+    names = [tool.name for tool in connection.tools]
+    problems = connection.problems
+    await connection.close()
+    assert (("mcp__server__book" in names), problems == ()) == (or_sse, or_sse)
+
+
+async def test_what_streamable_http_answers_is_told_where_sse_is_refused_too() -> None:
+    async with hostile(sends(b"HTTP/1.1 500 Broken\r\ncontent-length: 0\r\n\r\n")) as server:
+        at = msgspec.structs.replace(mcp_server_at(f"{server.url}/mcp"), or_sse=True)
+        connection = Connection(at, Retry(), 30, lambda: None)
+        await connection.tried()
+        await connection.close()
+    assert connection.problems == ("The MCP server server is not running: Server returned an error response.",)

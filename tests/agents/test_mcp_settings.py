@@ -278,7 +278,17 @@ FILES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         ".gemini/settings.json",
         {"mcpServers": {"x": {"url": "https://a.example"}}},
+        {"transport": "http", "url": "https://a.example", "or_sse": True},
+    ),
+    (
+        ".gemini/settings.json",
+        {"mcpServers": {"x": {"url": "https://a.example", "type": "sse"}}},
         {"transport": "sse", "url": "https://a.example"},
+    ),
+    (
+        ".mcp.json",
+        {"mcpServers": {"x": {"url": "https://a.example"}}},
+        {"transport": "http", "url": "https://a.example"},
     ),
     (
         "opencode.json",
@@ -288,7 +298,7 @@ FILES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "opencode.json",
         {"mcp": {"x": {"type": "remote", "url": "https://a.example"}, "off": {"type": "local", "enabled": False}}},
-        {"transport": "http", "url": "https://a.example"},
+        {"transport": "http", "url": "https://a.example", "or_sse": True},
     ),
 ]
 

@@ -31,7 +31,7 @@ from .host import McpHost
 from .http import LARGEST_BODY, limited_http_client
 from .names import mcp_tool_name
 from .prompts import McpPrompt, messages_of, prompt_of
-from .settings import McpServer, filled
+from .settings import McpServer, Transport, filled
 from .stdio import stdio_transport
 
 if TYPE_CHECKING:
@@ -183,6 +183,25 @@ class Connection:
             self._settled.set()
 
     async def _session(self, stack: AsyncExitStack, gone: asyncio.Event) -> Client:
+        """The open session, over the first transport that the server speaks."""
+        over = self.server.transport
+        if not self.server.or_sse:
+            return await self._session_over(over, stack, gone)
+        async with AsyncExitStack() as first:
+            try:
+                client = await self._session_over(over, first, gone)
+            except Exception as error:  # noqa: BLE001 - as in `_run`
+                refused = error
+            else:
+                stack.push_async_exit(first.pop_all())
+                return client
+        gone.clear()
+        try:
+            return await self._session_over("sse", stack, gone)
+        except Exception:  # noqa: BLE001 - as in `_run`
+            raise refused from None
+
+    async def _session_over(self, over: Transport, stack: AsyncExitStack, gone: asyncio.Event) -> Client:
         """The open session, in the first era of the protocol that the server speaks.
 
         Where it may ask something, the era with a handshake comes first: tools of servers that speak both ask by
@@ -194,7 +213,7 @@ class Connection:
         if self._host.answers:
             async with AsyncExitStack() as first:
                 try:
-                    client = await self._opened_as("legacy", first, gone)
+                    client = await self._opened_as("legacy", over, first, gone)
                 except (MCPError, RuntimeError) as error:  # the package's, for an answer to the handshake that is none
                     if getattr(error, "code", None) == CONNECTION_CLOSED:
                         raise
@@ -202,15 +221,15 @@ class Connection:
                     stack.push_async_exit(first.pop_all())
                     return client
             gone.clear()
-        return await self._opened_as("auto", stack, gone)
+        return await self._opened_as("auto", over, stack, gone)
 
-    async def _opened_as(self, mode: str, stack: AsyncExitStack, gone: asyncio.Event) -> Client:
+    async def _opened_as(self, mode: str, over: Transport, stack: AsyncExitStack, gone: asyncio.Event) -> Client:
         from importlib.metadata import version
 
         from mcp import Client
         from mcp.types import Implementation
 
-        transport = await self._transport(stack)
+        transport = await self._transport(over, stack)
         client = Client(
             _watched(transport, gone.set, self._give_up),
             mode=mode,
@@ -221,11 +240,11 @@ class Connection:
         )
         return await stack.enter_async_context(client)
 
-    async def _transport(self, stack: AsyncExitStack) -> Any:
+    async def _transport(self, over: Transport, stack: AsyncExitStack) -> Any:
         server = self.server
         if server.refused is not None:
             raise ConfigError(server.refused)
-        if server.transport == "stdio":
+        if over == "stdio":
             from mcp.client.stdio import StdioServerParameters, get_default_environment, stdio_client
 
             brand = new_brand()
@@ -239,7 +258,7 @@ class Connection:
             return stdio_transport((program, *arguments), whole, server.cwd, errors, self._give_up, brand)
         url = filled(server.url or "")
         headers = {name: filled(value.reveal()) for name, value in server.headers.items()}
-        if server.transport == "sse":
+        if over == "sse":
             from mcp.client.sse import sse_client
 
             return sse_client(url, headers=headers, httpx_client_factory=limited_http_client)

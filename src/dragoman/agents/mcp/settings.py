@@ -31,6 +31,8 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     env: Mapping[str, Secret] = {}
     cwd: Path | None = None
     url: str | None = None
+    or_sse: bool = False
+    """Whether SSE is tried where streamable HTTP is refused, because it is not said which of them it speaks."""
     headers: Mapping[str, Secret] = {}
     login: Mapping[str, Secret] = {}
     """How this program logs in without a user (`MachineLogin`)."""
@@ -293,9 +295,7 @@ def _common(path: Path, name: str, row: Any) -> McpServer:
     row = _table(path, name, row)
     url = row.get("httpUrl") or row.get("url")
     said = str(row.get("type") or ("" if "httpUrl" not in row else "http"))
-    # Gemini CLI 0.19.4 means SSE by a bare `url`; to everybody else it is streamable HTTP, which came later.
     gemini = path.parent.name == ".gemini"
-    sse = said == "sse" or (gemini and not said)
     if said not in ("", "stdio", "sse", *_HTTP):
         raise ConfigError(f"{path}: the server {name!r} has the type {said!r}; known are stdio, http and sse")
     # Milliseconds in the file of the one client that has it.
@@ -307,10 +307,13 @@ def _common(path: Path, name: str, row: Any) -> McpServer:
         "cwd": row.get("cwd"),
         "url": url if row.get("command") is None else None,
         "headers": row.get("headers") or {},
-        "transport": "sse" if sse else "http",
+        "transport": "sse" if said == "sse" else "http",
         "timeout": timeout,
     }
-    return _foreign(path, name, table, [key for key in row if key not in _SPOKEN], _dollar if gemini else _as_it_is)
+    unknown = [key for key in row if key not in _SPOKEN]
+    server = _foreign(path, name, table, unknown, _dollar if gemini else _as_it_is)
+    # By a bare `url` Gemini CLI 0.19.4 means SSE; 0.24.0 to 0.61.0 try streamable HTTP, and then SSE.
+    return msgspec.structs.replace(server, or_sse=gemini and not said and server.transport == "http")
 
 
 def _opencode(path: Path, name: str, row: Any) -> McpServer:
@@ -328,7 +331,9 @@ def _opencode(path: Path, name: str, row: Any) -> McpServer:
         "timeout": timeout,
     }
     spoken = ("type", "command", "environment", "url", "headers", "timeout", "enabled")
-    return _foreign(path, name, table, [key for key in row if key not in spoken], _braces)
+    server = _foreign(path, name, table, [key for key in row if key not in spoken], _braces)
+    # opencode 1.18.33 tries streamable HTTP, and then SSE.
+    return msgspec.structs.replace(server, or_sse=server.transport == "http")
 
 
 def _table(path: Path, name: str, row: Any) -> dict[str, Any]:
