@@ -258,14 +258,19 @@ async def test_an_answer_that_is_stopped_can_be_asked_for_again(framework: str) 
     async with loopback(slow, Turn("Second.", pieces=40), Turn("Third ☃ 👩‍👩‍👧.", pieces=40)) as provider:
         agent = Orchestrator(HttpEngine("openai_chat", Transport(provider.url)), model_name="m", dialect="plain")
         async with served(FrontEnd(agent, "ui_messages"), framework) as url:
-            actions: list[dict[str, Any]] = [{"stop": "How is Rome?"}, {"say": "And now?"}, {"regenerate": True}]
+            actions: list[dict[str, Any]] = [
+                {"stop": "How is Rome?"},
+                {"resume": True},
+                {"say": "And now?"},
+                {"regenerate": True},
+            ]
             found = await talked("ui_messages", url, *map(json.dumps, actions), program="ui_chat")
         await agent.close()
     assert found["errors"] == []
     texts = ["".join(part.get("text", "") for part in message["parts"]) for message in found["messages"]]
     assert texts[1].startswith("It is clear.")
     assert texts[3] == "Third ☃ 👩‍👩‍👧."
-    assert [len(messages) for messages in found["log"]] == [2, 4, 4]
+    assert [len(messages) for messages in found["log"]] == [2, 2, 4, 4]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

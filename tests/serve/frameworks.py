@@ -24,7 +24,7 @@ async def served(front_end: FrontEnd, framework: str) -> AsyncIterator[str]:
     url = f"http://127.0.0.1:{listening.getsockname()[1]}/agent/"
     if framework == "aiohttp":
         app = web.Application()
-        app.router.add_route("*", "/agent/", front_end.aiohttp)
+        app.router.add_route("*", "/agent/{rest:.*}", front_end.aiohttp)
         runner = web.AppRunner(app)
         await runner.setup()
         await web.SockSite(runner, listening).start()

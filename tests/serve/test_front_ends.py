@@ -93,8 +93,10 @@ async def test_what_cannot_be_answered_is_refused_before_a_run_begins(framework:
                 assert (response.status, set(await response.json())) == (status, {"error"}), body
         async with session.post(url, data=b"{", headers={"content-type": "application/json"}) as response:
             assert (response.status, (await response.json())["error"][:26]) == (400, "the request is not JSON: I")
-        async with session.get(url) as response:
+        async with session.put(url, json=good) as response:
             assert response.status == 405
+        async with session.get(f"{url}chat-1/stream") as response:  # of Vercel's clients: is there a stream to resume?
+            assert (response.status, await response.read() == b"") == ((204, True), (405, False))[protocol == "ag_ui"]
     assert engine.requests == []
 
 
@@ -344,7 +346,11 @@ async def test_the_programs_of_the_page_serve_both_protocols(monkeypatch: pytest
         ("/agent", "ag_ui"),
         ("/chat", "ui_messages"),
     ]
-    assert [route.resource.canonical for route in made["server"].router.routes()] == ["/chat/"]
+    assert [route.resource.canonical for route in made["server"].router.routes()] == [
+        "/chat/",
+        "/chat/{id}/stream",
+        "/chat/{id}/stream",
+    ]
 
 
 def test_what_is_no_agent_and_no_protocol_is_refused_when_it_is_given() -> None:

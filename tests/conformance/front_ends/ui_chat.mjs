@@ -27,6 +27,7 @@ const moment = () => new Promise(resolve => setTimeout(resolve, 5));
 const log = [];
 for (const action of actions.map(text => JSON.parse(text))) {
   if (action.say) await chat.sendMessage({ text: action.say });
+  if (action.resume) await chat.resumeStream();
   if (action.regenerate) await chat.regenerate();
   if (action.rewrite) await chat.sendMessage({ messageId: chat.messages[0].id, text: action.rewrite });
   if (action.stop) { // while the answer streams

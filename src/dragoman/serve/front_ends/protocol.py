@@ -58,11 +58,15 @@ class Asking(msgspec.Struct, frozen=True):
 
 
 class Protocol(abc.ABC):
-    """One protocol. `end` is sent after the last event."""
+    """One protocol. `end` is sent after the last event.
+
+    `asks_to_resume`: a GET asks for the rest of a stream. There is none, because a client that leaves cancels the run.
+    """
 
     name: str
     headers: Mapping[str, str]
     end: bytes = b""
+    asks_to_resume: bool = False
 
     @abc.abstractmethod
     def read(self, body: dict[str, Any], *, instructions: bool) -> Asked:

@@ -168,6 +168,8 @@ class FrontEnd:
         return running
 
     def _refused(self, method: str, content_type: str) -> tuple[int, str] | None:
+        if method == "GET" and self.protocol.asks_to_resume:
+            return 204, ""
         if method != "POST":
             return 405, "send a POST request"
         if content_type.partition(";")[0].strip().lower() != "application/json":
@@ -182,7 +184,8 @@ class FrontEnd:
 
         refused = self._refused(request.method, request.headers.get("content-type", ""))
         if refused is not None:
-            return web.json_response({"error": refused[1]}, status=refused[0])
+            said = web.json_response({"error": refused[1]}, status=refused[0])
+            return said if refused[1] else web.Response(status=refused[0])
         body = await request.read()
         try:
             agent, asked = self.read(body)
@@ -213,8 +216,8 @@ class FrontEnd:
             except DragomanError as error:
                 refused = (400, str(error))
         if refused is not None:
-            content = msgspec.json.encode({"error": refused[1]})
-            await _begin(send, refused[0], {"content-type": "application/json"})
+            content = msgspec.json.encode({"error": refused[1]}) if refused[1] else b""
+            await _begin(send, refused[0], {"content-type": "application/json"} if content else {})
             await send({"type": "http.response.body", "body": content})
             return
         await _begin(send, 200, self.headers)

@@ -50,6 +50,7 @@ class UiMessages(Protocol):
         "x-accel-buffering": "no",
     }
     end = b"data: [DONE]\n\n"
+    asks_to_resume = True
 
     def read(self, body: dict[str, Any], *, instructions: bool) -> Asked:
         messages = objects(body.get("messages"), "messages")
