@@ -344,6 +344,22 @@ def test_a_server_whose_name_has_the_mark_in_it_is_told_by_the_list_of_servers()
     assert dialect.knowing(servers=("my__toy",)).read_call(native).operations == (op.CallMcpTool("my__toy", "add"),)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        McpNames("mcp__{server}__{tool}"),
+        McpNames("{tool}", "mcp__{server}"),
+        McpNames("{server}_{tool}"),
+    ],
+)
+def test_a_server_keeps_its_name_where_it_cannot_stand_in_the_name_of_a_tool(names: McpNames) -> None:
+    meaning = op.CallMcpTool("my toy", "add", {})
+    dialect = Dialect("acme", (), mcp=(names,)).knowing(servers=("my toy",))
+    (call,) = dialect.write_call("1", meaning)
+    assert "my_toy" in f"{call.namespace}{call.name}"
+    assert dialect.read_call(call).operations == (meaning,)
+
+
 def test_what_a_run_has_is_known_at_every_version_and_in_no_other_run() -> None:
     dialect = Dialect("acme", (Open,), mcp=(McpNames("{server}_{tool}"),), captured=("1.0", "2.0"))
     native, greeting = NativeCall("1", "toy_add", {}), NativeCall("2", "greet", {})

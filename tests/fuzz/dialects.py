@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
+from dragoman.dialects import Dialect
 from dragoman.dialects.plugins import laws
 from dragoman.dialects.plugins.samples import plain_outcomes, plain_values
 from dragoman.errors import Unspeakable
 from dragoman.model import OPERATIONS, NativeCall, NativeResult
-from dragoman.model.operations import CallFunction, Unrecognised
+from dragoman.model.operations import CallFunction, CallMcpTool, Unrecognised
 from tests.laws.test_dialect_laws import HELD
 
 from .drawing import Draw, whole
@@ -80,9 +81,25 @@ def check_call(given: tuple[str, str, Any, str | None]) -> None:
     if spelling is not None:
         hold(laws.argument_problems(dialect, spelling, arguments))
     for operation in call.operations if other is not None else ():
-        if isinstance(operation, OF_ONE_DIALECT):
-            continue
-        hold(laws.writing_problems(HELD[other or name], operation))
+        if isinstance(operation, CallMcpTool):
+            check_served(HELD[other or name], operation)
+        elif not isinstance(operation, OF_ONE_DIALECT):
+            hold(laws.writing_problems(HELD[other or name], operation))
+
+
+def check_served(dialect: Dialect, operation: CallMcpTool) -> None:
+    """A call of a server's tool reads back in a run that has the server; where a name tells none, as that server's."""
+    server = operation.server or "server"
+    known = dialect.knowing(servers={server: (operation.tool,)})
+    if operation.server:
+        hold(laws.writing_problems(known, operation))
+        return
+    try:
+        written = known.write_call("1", operation)
+    except Unspeakable:
+        return
+    read = [one for call in written for one in known.read_call(call).operations]
+    assert read in ([operation], [msgspec.structs.replace(operation, server=server)]), f"reads back as {read!r}"
 
 
 def is_whole(value: Any) -> bool:
@@ -183,6 +200,9 @@ TARGETS = [
             ("claude_code", "Read", {"file_path": "", "offset": 10**30}, "pi"),  # no floating-point number
             ("cursor", "CallMcpTool", {"server": "", "toolName": "t"}, "claude_code"),  # a name without a server
             ("cursor", "CallMcpTool", {"server": "s", "toolName": ""}, "claude_code"),  # a name without a tool
+            # a tool by its bare name, as old versions of these clients say it
+            *(("cursor", "CallMcpTool", {"toolName": "t"}, name) for name in NAMES),
+            *(("cursor", "CallMcpTool", {"server": "a b", "toolName": "t_u"}, name) for name in NAMES),
         ),
     ),
     Target(

@@ -43,7 +43,11 @@ class McpNames(msgspec.Struct, frozen=True):
         """The server and tool a native name means, or `None` when it is no such name."""
         if self.namespace is not None:
             server = _server(self.namespace, namespace or "")
-            return (server, name) if server else None
+            if not server:
+                return None
+            # A run that has a server "a b" calls it `a_b` here.
+            named = (one for one in sorted(servers) if legal(one) == server)
+            return (server if server in servers else next(named, server)), name
         if namespace is not None:
             return None
         for server in sorted(servers, key=len, reverse=True):
