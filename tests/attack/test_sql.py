@@ -1,4 +1,4 @@
-"""SQL that asks for more than there is: of time, rows and memory."""
+"""SQL that asks for more than there is, of time, rows and memory, or for what is not its own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.hostile import Listener
 
 from .processes import PATIENCE, below, is_alive, ran, started, until
 
@@ -21,6 +23,33 @@ def memory_of(process: int) -> int:
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) >> 10
     return 0
+
+
+def test_a_statement_reaches_no_file_no_server_and_no_setting(tmp_path: Path) -> None:
+    """SQL reads and writes nothing but the tables of the history, loads no extension and changes no limit."""
+    secret, home, listener = tmp_path / "secret.csv", tmp_path / "home", Listener()
+    secret.write_text("MARKER\n")
+    home.mkdir()
+    statements = (
+        f"SELECT * FROM read_text('{secret}')",
+        f"SELECT * FROM query('SELECT * FROM read_text(''{secret}'')')",
+        f"SELECT 1; COPY (SELECT 1) TO '{home}/made.csv'",
+        f"ATTACH '{home}/made.db' AS other",
+        f"EXPORT DATABASE '{home}/made'",
+        f"SELECT * FROM read_csv('{listener.url}/x')",
+        "INSTALL httpfs",
+        "SET memory_limit = '100GB'",
+        "RESET enable_external_access",
+    )
+    try:
+        for sql in statements:
+            code, out, err = ran(*QUERY, sql, home=home)
+            assert (code, "MARKER" in out + err) == (2, False), sql
+            assert "not allowed" in err
+    finally:
+        listener.close()
+    assert listener.connections == 0
+    assert list(home.rglob("made*")) == []
 
 
 @pytest.mark.parametrize("sql", [ENDLESS, RECURSIVE])
