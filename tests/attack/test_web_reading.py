@@ -71,6 +71,15 @@ async def test_a_document_cannot_take_more_than_it_is_given(tmp_path: Path, made
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MOST_MEGABYTES * 1024
 
 
+def test_a_document_that_takes_more_memory_than_it_may_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that reads a PDF document gets so much memory and no more, whatever the library takes."""
+    large = pdf(streams=[b"BT (a) Tj ET " + b" " * 60_000_000])
+    read_pdf("a.pdf", large, None, characters=1_000)
+    monkeypatch.setattr("dragoman.tools.web.pdf._MEMORY", 64 << 20)
+    with pytest.raises(ToolError, match=r"cannot be read: .*memory"):
+        read_pdf("a.pdf", large, None, characters=1_000)
+
+
 def test_a_document_that_takes_for_ever_is_given_up() -> None:
     """Reading a PDF document ends after a number of seconds of processor time, whatever the document does."""
     endless = pdf(streams=[b"BT (a) Tj ET " + b"q " * 2_000_000] * 8)
