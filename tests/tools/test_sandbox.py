@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import socket
+from collections.abc import Iterator
 from contextlib import ExitStack
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from dragoman.config import Sandbox
 from dragoman.errors import ConfigError, ToolError
@@ -209,18 +213,103 @@ def test_the_profile_for_seatbelt() -> None:
         "(allow signal (target same-sandbox))\n"
         "(deny file-write*)\n"
         '(allow file-write* (regex #"^/dev/(null|zero|fd/|ptmx|tty|pty|dtracehelper)"))\n'
-        '(allow file-write* (subpath "/Users/me/work"))\n'
+        '(allow file-read* file-write* (subpath "/Users/me/work"))\n'
         '(deny file-read* file-write* (subpath "/Users/me/.ssh"))\n'
-        '(allow file-write* (subpath "/private/var/folders/x"))\n'
+        '(allow file-read* file-write* (subpath "/private/var/folders/x"))\n'
         '(allow file-read* (subpath "/Users/me/.ssh/known_hosts"))\n'
         '(deny file-write* (literal "/Users/me/work/.git"))\n'
-        '(allow file-write* (subpath "/Users/me/Library/Caches/pip"))\n'
+        '(allow file-read* file-write* (subpath "/Users/me/Library/Caches/pip"))\n'
         '(deny file-write* (subpath "/Users/me/work/.git/hooks"))\n'
         '(deny file-write* (subpath "/Users/me/work/.git/\\"odd\\""))\n'
         '(deny file-write* (literal "/Users/me/work/.git/commondir"))\n'
         "(deny network*)\n"
     )
     assert "(deny network*)" not in profile(layout, network=True)
+
+
+class SeatbeltProfile:
+    """What `sandbox-exec` makes of a profile: of the rules about an access, the last one decides."""
+
+    # The operations and filters that are used, of those that Apple's own profiles and its guide know.
+    OPERATIONS = frozenset(
+        {"default", "file-read*", "file-write*", "network*", "signal", "appleevent-send", "lsopen", "job-creation"}
+    ) | {"user-preference-write"}
+
+    def __init__(self, text: str) -> None:
+        words = re.findall(r'#?"(?:[^"\\]|\\.)*"|[()]|[^\s()"]+', text)
+        assert "".join(words) == re.sub(r'("(?:[^"\\]|\\.)*")|\s', lambda found: found[1] or "", text)
+        (version, *self.rules) = self._lists(iter(words))
+        assert version == ["version", "1"]
+
+    def _lists(self, words: Iterator[str]) -> list[Any]:
+        found: list[Any] = []
+        for word in words:
+            if word == ")":
+                return found
+            found.append(self._lists(words) if word == "(" else word)
+        return found
+
+    def allows(self, operation: str, path: str = "/", *, same_sandbox: bool = False) -> bool:
+        decided = None
+        for verdict, *parts in self.rules:
+            operations = [part for part in parts if isinstance(part, str)]
+            assert verdict in ("allow", "deny")
+            assert set(operations) <= self.OPERATIONS
+            filters = [part for part in parts if not isinstance(part, str)]
+            meant = any(one == "default" or fnmatchcase(operation, one) for one in operations)
+            if meant and all(self._fits(kind, value, path, same_sandbox) for kind, value in filters):
+                decided = verdict
+        return decided == "allow"
+
+    def _fits(self, kind: str, value: str, path: str, same_sandbox: bool) -> bool:
+        if kind == "target":
+            assert value == "same-sandbox"
+            return same_sandbox
+        if kind == "regex":
+            return re.search(value.removeprefix("#")[1:-1], path) is not None
+        named = re.sub(r"\\(.)", r"\1", value[1:-1])
+        assert (kind, named[0]) in (("subpath", "/"), ("literal", "/"))
+        return path == named or (kind == "subpath" and path.startswith(f"{named}/"))
+
+
+FOLDERS = st.sampled_from(["a", "b", 'odd "name" \\', "c d"])
+PATHS_OF_WORK = st.lists(FOLDERS, max_size=3).map(lambda names: "/".join(["/Users/me/work", *names]))
+
+
+@given(st.data())
+def test_under_the_profile_for_seatbelt_the_inner_of_two_rules_holds_and_nobody_outside_is_used(
+    data: st.DataObject,
+) -> None:
+    """As its language is documented: the profile itself was never run by us."""
+    some = st.lists(PATHS_OF_WORK, max_size=3).map(tuple)
+    below = PATHS_OF_WORK.filter(lambda path: path != "/Users/me/work")
+    hidden = data.draw(st.lists(below, max_size=2).map(tuple))
+    library = "/Users/me/Library"
+    layout = Layout(
+        writable=("/Users/me/work", f"{library}/Caches/pip"),
+        temporary="/private/tmp/x",
+        hidden=(*hidden, f"{library}/shown/keys", library),
+        shown=(f"{library}/shown",),
+        read_only=data.draw(some),
+    )
+    network = data.draw(st.booleans())
+    made = SeatbeltProfile(profile(layout, network=network))
+    path = f"{data.draw(PATHS_OF_WORK)}/file"
+    closed = any(is_within(path, one) for one in (*layout.hidden, *layout.read_only))
+    assert made.allows("file-write-data", path) is not closed
+    assert made.allows("file-read-data", path) is not any(is_within(path, one) for one in layout.hidden)
+    for outside in ("/Users/me/other", "/Users/me/workshop/file", "/etc/hosts", "/private/tmp/y", "/Users/me"):
+        assert (made.allows("file-write-create", outside), made.allows("file-read-data", outside)) == (False, True)
+    for path in ("/private/tmp/x/file", "/dev/null", f"{library}/Caches/pip/file"):
+        assert (made.allows("file-write-data", path), made.allows("file-read-data", path)) == (True, True)
+    reads = [made.allows("file-read-data", f"{library}/{name}/file") for name in ("", "shown", "shown/keys")]
+    assert reads == [False, True, False]
+    assert not made.allows("file-write-data", f"{library}/shown/file")
+    for operation in ("appleevent-send", "lsopen", "job-creation", "user-preference-write", "signal"):
+        assert not made.allows(operation)
+    assert made.allows("signal", same_sandbox=True)
+    assert made.allows("network-outbound") is network
+    assert made.allows("process-fork")
 
 
 # ── what commands may touch ──────────────────────────────────────────────────

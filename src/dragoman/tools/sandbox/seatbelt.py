@@ -23,7 +23,7 @@ def profile(layout: Layout, *, network: bool) -> str:
     """A profile in which the last rule that fits an access decides about it; so inner paths come after outer ones."""
     rules: list[tuple[int, str]] = []
     for path in (*layout.writable, layout.temporary):
-        rules.append((path.count("/"), f"(allow file-write* {_below(path)})"))
+        rules.append((path.count("/"), f"(allow file-read* file-write* {_below(path)})"))
     for path in layout.hidden:
         rules.append((path.count("/"), f"(deny file-read* file-write* {_below(path)})"))
     for path in layout.shown:
