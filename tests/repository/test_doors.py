@@ -47,5 +47,8 @@ def test_what_a_door_tells_type_checkers_is_what_it_loads(door: str) -> None:
 def test_no_name_of_a_door_is_that_of_a_file_behind_it() -> None:
     # mypy takes `from dragoman import tool` for the file in some orders of imports: "Module not callable".
     doors = {door: SOURCE / door.replace(".", "/") for door in DOORS}
-    modules = {door: {one.stem for one in folder.iterdir() if one.suffix == ".py"} for door, folder in doors.items()}
+    modules = {
+        door: {one.stem for one in folder.iterdir() if one.suffix == ".py" or one.is_dir()}
+        for door, folder in doors.items()
+    }
     assert {door: DOORS[door] & modules[door] for door in DOORS if DOORS[door] & modules[door]} == {}
