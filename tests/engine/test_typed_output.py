@@ -204,7 +204,12 @@ async def test_what_did_not_fit_is_said_of_an_answer_by_a_tool_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "wanted, why", [({"type": "wat"}, '"wat" is not a JSON type'), (str | bytes, "more than one str-like")]
+    "wanted, why",
+    [
+        ({"type": "wat"}, '  - #/type: "wat" is not a JSON type'),
+        ({"type": "array", "items": {"type": "wat"}}, '  - #/items/type: "wat" is not a JSON type'),
+        (str | bytes, "more than one str-like"),
+    ],
 )
 def test_what_cannot_be_read_is_refused_with_what_to_do(wanted: Any, why: str) -> None:
     with pytest.raises(DefinitionError, match=why):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 import msgspec
 
 from dragoman.apis import PartialJson
-from dragoman.errors import ToolError
+from dragoman.errors import DefinitionError, ToolError
 from dragoman.model import (
     AnyChunk,
     ArgumentsChunk,
@@ -78,8 +78,14 @@ class Output:
     def __init__(self, wanted: Any) -> None:
         self._reads_wrapped = isinstance(wanted, Mapping) and wanted.get("type") != "object"
         self._reader: Reader[Any]
-        if isinstance(wanted, Mapping):
-            self._reader = Reader.of_schema("the answer", _wrapped(wanted) if self._reads_wrapped else wanted)
+        if self._reads_wrapped:
+            try:
+                self._reader = Reader.of_schema("the answer", _wrapped(wanted))
+            except DefinitionError as error:
+                own = [problem.replace("#/properties/value", "#", 1) for problem in error.problems]
+                raise DefinitionError(error.subject, own) from None
+        elif isinstance(wanted, Mapping):
+            self._reader = Reader.of_schema("the answer", wanted)
         else:
             self._reader = Reader.of_type(wanted, "the answer")
         self.schema: dict[str, Any] = self._reader.schema
