@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import json
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, nullcontext
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -16,8 +18,8 @@ import pytest
 from dragoman.errors import LimitReached, LogError, QueryRefused
 from dragoman.logs import Filter, Index, Places, Query, SqlLimits, numbered, read, sessions_of, statistics
 from dragoman.logs.history import moment_asked
-from dragoman.logs.history.rows import TABLES, columns_of
-from dragoman.logs.history.sql import CLOSED
+from dragoman.logs.history.rows import TABLES, CallRow, columns_of
+from dragoman.logs.history.sql import CLOSED, Asked
 from dragoman.model import ToolCalled, ToolReturned
 from tests.logs.samples import CLAUDE, CODEX, OPENCODE, SAMPLES
 
@@ -347,3 +349,22 @@ def test_times_are_dates_or_ages() -> None:
 def test_a_moment_beyond_all_days_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="all days"):
         moment_asked(text)
+
+
+def test_what_reads_rows_for_a_statement_does_not_wait_until_it_is_answered(query: Query) -> None:
+    held: list[bool] = []
+
+    class Lock(nullcontext[None]):
+        def __enter__(self) -> None:
+            held.append(True)
+
+        def __exit__(self, *_: object) -> None:
+            held.pop()
+
+    def rows_of(name: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        assert held == [True]
+        return query.stored_rows(name, columns)
+
+    with Asked(rows_of, "SELECT count(*) FROM calls", lock=Lock()) as asked:
+        assert held == []
+        assert next(iter(asked))[0] == len(list(query.rows(CallRow)))

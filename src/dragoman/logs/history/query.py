@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from functools import cache
 from itertools import islice, takewhile
 from math import fsum
@@ -537,14 +537,17 @@ class Query:
         places = [fields.index(one) for one in columns]
         return (tuple([row[place] for place in places]) for row in whole)
 
-    def sql(self, text: str, limits: SqlLimits | None = None) -> Result:
+    def sql(
+        self, text: str, limits: SqlLimits | None = None, *, lock: AbstractContextManager[Any] | None = None
+    ) -> Result:
         """The result of an SQL statement over the tables, run by DuckDB without access to files or the network.
 
-        Raises `LimitReached` if the statement takes too long, returns too many rows or needs too much memory.
+        Raises `LimitReached` if the statement takes too long, returns too many rows or needs too much memory. `lock` is
+        held while rows are read: where several threads ask, none waits for the statement of another.
         """
         from .sql import asked_in_sql
 
-        return asked_in_sql(self.stored_rows, text, limits)
+        return asked_in_sql(self.stored_rows, text, limits, lock)
 
     def ask_sql(self, text: str, limits: SqlLimits | None = None) -> Asked:
         """The same row by row: a context with the `columns`, which gives the rows as they come."""

@@ -14,7 +14,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
@@ -89,16 +89,19 @@ _PASSED_ON: Final = ("PATH", "HOME", "TZ", "LANG", "LC_ALL", "PYTHONPATH", "PYTH
 
 Rows = Callable[[str, Sequence[str]], Iterable[tuple[Any, ...]]]
 """Table and columns → its rows as they are stored."""
+Lock = AbstractContextManager[Any]
 
 
 class Asked:
     """A statement being answered: the columns, then the rows as they come. Leaving it ends the statement.
 
-    What is wrong with the statement is a `QueryRefused` in the database's own words.
+    What is wrong with the statement is a `QueryRefused` in the database's own words. `lock` is held while rows are
+    read for it, and not while it is answered, which may take long.
     """
 
-    def __init__(self, rows_of: Rows, text: str, limits: SqlLimits | None = None) -> None:
+    def __init__(self, rows_of: Rows, text: str, limits: SqlLimits | None = None, lock: Lock | None = None) -> None:
         self._rows_of, self._text, self._limits = rows_of, text, limits or SqlLimits()
+        self._lock: Lock = lock or nullcontext()
         self.columns: tuple[str, ...] = ()
         self.received = 0
         """Bytes of the answer so far."""
@@ -134,11 +137,12 @@ class Asked:
             columns = None if is_whole else named
             statements: list[tuple[str, list[Any]]] = [(f"SET memory_limit = '{self._limits.memory // 1024}KiB'", [])]
             declared = []
-            for name in _named(self._text):
-                chosen = _chosen(name, columns)
-                statements += _filled(folder, self._rows_of, name, chosen)
-                if columns is not None:
-                    declared.append(f"CREATE OR REPLACE TABLE {_declared(name, columns_of(TABLES[name]))}")
+            with self._lock:
+                for name in _named(self._text):
+                    chosen = _chosen(name, columns)
+                    statements += _filled(folder, self._rows_of, name, chosen)
+                    if columns is not None:
+                        declared.append(f"CREATE OR REPLACE TABLE {_declared(name, columns_of(TABLES[name]))}")
             self._tell({"statements": [*statements, *((one, []) for one in CLOSED)], "declared": declared})
             self._expect("filled", limited=False)
             kind, value = self._next(("columns", "whole"))
@@ -284,10 +288,10 @@ class _Unpickler(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-def asked_in_sql(rows_of: Rows, text: str, limits: SqlLimits | None = None) -> Result:
+def asked_in_sql(rows_of: Rows, text: str, limits: SqlLimits | None = None, lock: Lock | None = None) -> Result:
     """What a statement gives, whole; its rows together are bounded by the limit on memory as well."""
     bounds = limits or SqlLimits()
-    with Asked(rows_of, text, bounds) as asked:
+    with Asked(rows_of, text, bounds, lock) as asked:
         rows: list[tuple[Any, ...]] = []
         for row in asked:
             if asked.received > bounds.memory:

@@ -85,6 +85,8 @@ class Library:
 
     def __init__(self, query: Query) -> None:
         self.query, self.lock = query, threading.RLock()
+        self.answering = threading.Lock()
+        """Held while a statement is answered: one at a time, but nothing else waits for it."""
         self._is_stale = self._is_renewed = False
         self._spent: dict[str, Spent] | None = None
         self._is_spent_stale, self._next_spent = False, 0.0

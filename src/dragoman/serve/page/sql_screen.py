@@ -31,8 +31,10 @@ def sql_screen(library: Library, parameters: Parameters) -> Screen:
     if not text.strip():
         return Screen("SQL", "/sql", body, {"columns": [], "rows": []})
     try:
-        with library.lock:
-            result = library.fresh().sql(text, _LIMITS)
+        with library.answering:
+            with library.lock:
+                query = library.fresh()
+            result = query.sql(text, _LIMITS, lock=library.lock)
     except (QueryRefused, LimitReached, MissingExtra) as error:
         body.append(f'<p class="warning exact" role="alert">{plain(str(error))}</p>')
         return Screen("SQL", "/sql", body, {"error": str(error)}, 400)
