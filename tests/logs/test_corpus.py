@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
+import uuid
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from math import isclose
@@ -124,6 +126,17 @@ def test_a_log_that_cannot_be_read_costs_no_other_and_is_tried_again(home: Path,
         counts = build(tmp_path / "corpus", home)
         assert [address for address, _ in counts.failures] == [f"here:{home}/broken.jsonl.gz"]
         assert "unpack" in counts.failures[0][1]
+
+
+def test_a_plan_of_many_logs_is_small(tmp_path: Path) -> None:
+    for number in range(400):
+        path = tmp_path / "logs" / f"a-project-with-a-long-name-{number % 7}" / f"{uuid.uuid4()}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(CLAUDE)
+    plan = planned(place_of(str(tmp_path / "corpus")), [place_of(str(tmp_path / "logs"))], part_bytes=1 << 30)
+    (part,) = plan.parts
+    assert (len(part), len(list(part))) == (400, 400)
+    assert sum(map(len, map(pickle.dumps, plan.parts))) < 150 * 400
 
 
 @pytest.mark.parametrize("is_killed", [True, False])

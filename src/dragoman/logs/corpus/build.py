@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
@@ -47,7 +47,7 @@ from .parts import (
     table_name,
 )
 from .places import Place, place_of
-from .sources import NO_LOG, UNKNOWN, Input, Known, Labels, inputs_here, inputs_of
+from .sources import NO_LOG, UNKNOWN, Input, Known, Labels, Part, inputs_here, inputs_of
 from .streams import Copies, contents, recognised
 
 _PART_BYTES: Final = 32 << 20
@@ -76,7 +76,7 @@ class Plan(msgspec.Struct):
     """What is to be done."""
 
     order: Order
-    parts: list[list[Input]]
+    parts: list[Part]
     inputs: int = 0
     unchanged: int = 0
     failures: list[tuple[str, str]] = []
@@ -174,7 +174,7 @@ def planned(
             plan.unchanged += is_there
             if not is_there:
                 waiting[one.address] = one
-    plan.parts = _parts(list(waiting.values()), part_bytes)
+    plan.parts = _parts(waiting.values(), part_bytes)
     plan.failures = list(problems.items())
     return plan
 
@@ -192,7 +192,7 @@ def _done(manifests: Iterable[Manifest], made: str) -> tuple[set[tuple[str, str,
     return done, known
 
 
-def _parts(inputs: list[Input], part_bytes: int) -> list[list[Input]]:
+def _parts(inputs: Collection[Input], part_bytes: int) -> list[Part]:
     """Inputs in parts of about the same size: which part one is in depends on its name and on how much there is."""
     count = 1
     while count * part_bytes < sum(one.size for one in inputs):
@@ -200,7 +200,7 @@ def _parts(inputs: list[Input], part_bytes: int) -> list[list[Input]]:
     found: dict[int, list[Input]] = {}
     for one in sorted(inputs, key=lambda one: one.address):
         found.setdefault(_number(one.address, "part") % count, []).append(one)
-    parts = list(found.values())
+    parts = [Part(some) for some in found.values()]
     random.shuffle(parts)  # builders that begin together do different parts first, and find those of the others done
     return parts
 
@@ -212,8 +212,9 @@ def _number(address: str, purpose: str = "shard") -> int:
 # ── making ───────────────────────────────────────────────────────────────────
 
 
-def make_part(order: Order, inputs: list[Input]) -> Made:
+def make_part(order: Order, planned: Part) -> Made:
     """Reads some logs and writes their part, unless it is there."""
+    inputs = list(planned)
     to = place_of(order.to)
     part = part_name(order.made, inputs)
     if to.has(entry_name(part)):

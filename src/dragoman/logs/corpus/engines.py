@@ -17,7 +17,7 @@ import msgspec
 from dragoman.errors import DragomanError, LogError, MissingExtra
 
 from .build import Counts, Made, Order, Plan, Redaction, make_part
-from .sources import Input
+from .sources import Part
 
 Progress = Callable[[int], None]
 
@@ -44,7 +44,7 @@ def _counted(plan: Plan, made: Iterator[Made], progress: Progress | None) -> Cou
 
 
 def _by_processes(plan: Plan, workers: int) -> Iterator[Made]:
-    waiting: queue.SimpleQueue[list[Input]] = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[Part] = queue.SimpleQueue()
     for part in plan.parts:
         waiting.put(part)
     answers: queue.SimpleQueue[Made | BaseException] = queue.SimpleQueue()
@@ -86,7 +86,7 @@ def _started() -> subprocess.Popen[bytes]:
 def _fed(
     process: subprocess.Popen[bytes],
     order: Order,
-    waiting: queue.SimpleQueue[list[Input]],
+    waiting: queue.SimpleQueue[Part],
     answers: queue.SimpleQueue[Made | BaseException],
 ) -> None:
     """Gives a process one part after another, and passes on what it says."""
@@ -156,7 +156,7 @@ def built_on_dask(
         return _counted(plan, _by_dask(distributed, client, order, plan.parts), progress)
 
 
-def _by_dask(distributed: Any, client: Any, order: Order, parts: list[list[Input]]) -> Iterator[Made]:
+def _by_dask(distributed: Any, client: Any, order: Order, parts: list[Part]) -> Iterator[Made]:
     # Not pure: a part that was made before is found in the corpus, not in the cluster.
     waiting = [client.submit(make_part, order, part, pure=False) for part in parts]
     for one in distributed.as_completed(waiting):

@@ -6,12 +6,14 @@ Rule: a log that is as it was is not opened. What a file without a log in it sai
 from __future__ import annotations
 
 import os
+import pickle
 import socket
 import stat
+import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, overload
 
 import msgspec
 
@@ -60,6 +62,31 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     """The file that is read for this one."""
     beside: tuple[Listed, ...] = ()
     labels: Labels = Labels()
+
+
+class Part(Sequence[Input]):
+    """The inputs that are read into one part, packed: a plan has a million of them, and only some are being read."""
+
+    def __init__(self, inputs: list[Input]) -> None:
+        # Not JSON: the name of a file may be no text.
+        self._packed, self._count = zlib.compress(pickle.dumps(inputs), 1), len(inputs)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Input]:
+        return iter(self._inputs())
+
+    @overload
+    def __getitem__(self, at: int) -> Input: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Input]: ...
+    def __getitem__(self, at: int | slice) -> Input | list[Input]:
+        return self._inputs()[at]
+
+    def _inputs(self) -> list[Input]:
+        inputs: list[Input] = pickle.loads(zlib.decompress(self._packed))
+        return inputs
 
 
 IsKnown = Callable[[str, str, Labels], bool]
@@ -177,7 +204,9 @@ def _of_folder(
     else:
         base, paths = source.path, each_once(sorted(files_below(source.path)))
     own = without.path if isinstance(without, Folder) else None
-    found = [(path, None) for path in paths if own is None or not path.is_relative_to(own)]
+    # As texts, of which a million take less memory than paths do.
+    found = [(str(path), None) for path in paths if own is None or not path.is_relative_to(own)]
+    del paths
 
     def labels_of(path: Path) -> Labels:
         return labelled(path.relative_to(base).as_posix(), labels, folders) if path.is_relative_to(base) else labels
@@ -189,21 +218,22 @@ def inputs_here(
     found: Iterable[Found], labels: Labels, known: Mapping[str, Known], is_known: IsKnown
 ) -> Iterator[tuple[Input, bool]]:
     """The same of logs whose format is known by where they lie."""
-    yield from _of_files([(one.path, one.format) for one in found], lambda _: labels, known, is_known)
+    yield from _of_files([(str(one.path), one.format) for one in found], lambda _: labels, known, is_known)
 
 
 def _of_files(
-    paths: Iterable[tuple[Path, str | None]],
+    paths: Iterable[tuple[str, str | None]],
     labels_of: Callable[[Path], Labels],
     known: Mapping[str, Known],
     is_known: IsKnown,
 ) -> Iterator[tuple[Input, bool]]:
-    waiting, seen = deque(paths), set[Path]()
+    waiting, seen = deque(paths), set[str]()
     while waiting:
-        path, format = waiting.popleft()
-        if path in seen:
+        name, format = waiting.popleft()
+        if name in seen:
             continue
-        seen.add(path)
+        seen.add(name)
+        path = Path(name)
         try:
             status = os.stat(path)
         except OSError:
@@ -219,12 +249,12 @@ def _of_files(
             one = _input(path, status, address, before.format, whole, labels)
             if is_known(address, one.version, labels):
                 yield one, True
-                waiting += [(Path(path_of(whole)), None)] if whole is not None else []
+                waiting += [(path_of(whole), None)] if whole is not None else []
                 continue
         if format is None:
             format, whole = _recognised(path)
             if whole is not None:
-                waiting.append((Path(whole), format))
+                waiting.append((whole, format))
                 format = NO_LOG
         one = _input(path, status, address, format, None if whole is None else name_of(whole), labels)
         yield one, is_known(address, one.version, labels)
