@@ -153,6 +153,11 @@ def test_a_comment_on_a_provider_says_where_it_was_seen() -> None:
     assert unproved(found, _ON_A_PROVIDER, EVIDENCE_OF_AN_API) == []
 
 
+def test_a_docstring_on_a_provider_says_where_it_was_seen() -> None:
+    found = ((path, *one) for path in modules("apis") for one in docstrings(path))
+    assert unproved(found, _ON_A_PROVIDER, EVIDENCE_OF_AN_API) == []
+
+
 def test_every_vocabulary_and_log_format_says_which_versions_it_was_seen_with() -> None:
     assert [
         str(path.relative_to(SOURCE))

@@ -33,7 +33,7 @@ def declared_role(text: str, path: str, name: str, row: Mapping[str, Any]) -> Ag
 
 
 def declared_roles(text: str, path: str) -> dict[str, dict[str, Any]]:
-    """The tables `[agents.name]` of Codex's settings that point to a file."""
+    """The tables `[agents.name]` of Codex's settings (0.166.0) that point to a file."""
     problems = Problems()
     values = _values(text, problems) or {}
     raise_all(problems.in_order(), path)

@@ -262,7 +262,7 @@ _LAST_COMMA: Final = re.compile(_STRING + rb"|,(?=\s*[}\]])", re.DOTALL)
 
 
 def _document(path: Path, content: bytes) -> dict[str, Any]:
-    """A file as JSON with comments, which VS Code, Gemini CLI and opencode take."""
+    """A file as JSON with comments, which Gemini CLI (0.61.0), opencode (1.18.33) and VS Code take."""
     without = _BESIDE_JSON.sub(lambda found: found[0] if found[0].startswith(b'"') else b" ", content)
     without = _LAST_COMMA.sub(lambda found: found[0] if found[0].startswith(b'"') else b"", without)
     try:
@@ -317,7 +317,7 @@ def _common(path: Path, name: str, row: Any) -> McpServer:
 
 
 def _opencode(path: Path, name: str, row: Any) -> McpServer:
-    """`mcp` of opencode: a command is a list, `type` is local or remote."""
+    """`mcp` of opencode (1.18.33): a command is a list, `type` is local or remote."""
     row = _table(path, name, row)
     given = row.get("command") or [None]
     command = given if isinstance(given, list) else [given]
@@ -373,12 +373,12 @@ def _as_it_is(text: str) -> str:
 
 
 def _dollar(text: str) -> str:
-    """Gemini CLI's `$NAME`."""
+    """Gemini CLI's `$NAME` (0.61.0)."""
     return re.sub(r"\$([A-Za-z_][A-Za-z0-9_]*)", r"${\1}", text)
 
 
 def _braces(text: str) -> str:
-    """opencode's `{env:NAME}`."""
+    """opencode's `{env:NAME}` (1.18.33)."""
     return re.sub(r"\{env:([^}]+)\}", r"${\1}", text)
 
 

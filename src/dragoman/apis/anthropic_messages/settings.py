@@ -104,7 +104,8 @@ def _budget(asked: Thinking, most: int) -> tuple[int, str | None]:
 
 
 def headers(body: dict[str, Any]) -> dict[str, str]:
-    """What the protocol wants beside a key. On Bedrock and Vertex the version stands in the body."""
+    """What the protocol wants beside a key. On Bedrock and Vertex the version stands in the
+    body (anthropic 2.10.0)."""
     betas = sorted(_betas(body))
     headers = {} if "anthropic_version" in body else {"anthropic-version": VERSION}
     return {**headers, "anthropic-beta": ",".join(betas)} if betas else headers

@@ -94,7 +94,7 @@ def picture_type(media_type: str, taken: frozenset[str]) -> str | None:
 
 
 def stated_detail(metadata: Metadata) -> str | None:
-    """How closely a picture is to be looked at, as a client of either API of OpenAI stated it: they share the words."""
+    """How closely a picture is to be looked at, as a client of either Chat Completions or Responses said it."""
     for said in metadata.values():
         for inner in (said, *said.values()):
             if isinstance(inner, dict) and inner.get("detail") in ("low", "high"):

@@ -14,7 +14,7 @@ _CODES = {401: "invalid_api_key", 403: "permission_denied", 404: "model_not_foun
 
 
 class OpenAiServer(ServerSide):
-    """Errors and models as OpenAI's clients expect them."""
+    """Errors and models in the shape that clients of both APIs expect."""
 
     def error(self, error: EngineError) -> tuple[int, dict[str, Any]]:
         status = STATUSES.get(status_of(error), status_of(error))

@@ -43,7 +43,8 @@ _ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED")
 
 
 class GenerateEndpoints(Endpoints):
-    """`:countTokens`, `:batchEmbedContents` and `:batchGenerateContent`, as AI Studio has them.
+    """`:countTokens`, `:batchEmbedContents` and `:batchGenerateContent`, as AI Studio has them (google-genai
+    3.1).
 
     Vertex has other addresses and other bodies for embeddings and batches: a model named with a project's path raises
     `Unsupported` for both.

@@ -84,7 +84,7 @@ def takes_json_schema(model: str) -> bool:
 
 
 def is_vertex(model: str) -> bool:
-    """Whether a model is named as Vertex names it."""
+    """Whether a model is named by its path, as Vertex does (google-genai 3.1)."""
     return "publishers/" in model or model.startswith("projects/")
 
 

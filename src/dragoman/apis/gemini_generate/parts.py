@@ -60,7 +60,7 @@ class Pairing:
         return new
 
     def _made(self, name: str | None) -> str:
-        """Of the name too: some servers give all replies one id, or none."""
+        """Of the name too, for a server that gives all replies one id, or none."""
         id = made_id(*self.place, self._count, name or "")
         self._count += 1
         return id

@@ -86,7 +86,7 @@ def model_path(model: str) -> str:
 
 
 def _without_nulls(body: dict[str, Any]) -> dict[str, Any]:
-    """A setting of tools that the caller's options make null is not sent: so Vertex is kept from one it refuses."""
+    """A setting of tools that the caller's options make null is not sent: an endpoint may refuse it."""
     config = body.get("toolConfig")
     if not isinstance(config, dict) or None not in config.values():
         return body

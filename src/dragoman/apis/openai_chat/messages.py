@@ -325,7 +325,7 @@ def _arguments(part: CallPart) -> str:
 
 
 def _files_read(part: TextPart) -> list[Any]:
-    """Annotations that want to go back: files OpenRouter has read."""
+    """Annotations that want to go back: files OpenRouter has read (pydantic-ai, December 2025)."""
     items = [of_this_api(citation.metadata).get("item") for citation in part.citations]
     return [item for item in items if item is not None]
 

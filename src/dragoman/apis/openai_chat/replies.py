@@ -167,7 +167,8 @@ def _says_more(delta: Any) -> bool:
 
 
 def finish_of(raw: str | None, parts: list[conv.AnyPart]) -> conv.FinishReason:
-    """Why the model stopped. Calls we are to run decide over "stop": OpenAI says so for a tool that was forced."""
+    """Why the model stopped. Calls we are to run decide over "stop": OpenAI says so for a
+    tool that was forced (gpt-3.5-turbo to gpt-4o, 2024 to 2026)."""
     finish = FINISHES.get(raw, conv.FinishReason.UNKNOWN) if raw else conv.FinishReason.UNKNOWN
     if finish is conv.FinishReason.STOP or not raw:
         if any(isinstance(part, conv.CallPart) and part.call.executed_by is ExecutedBy.CLIENT for part in parts):
@@ -271,7 +272,7 @@ def _signed(rest: dict[str, Any]) -> list[conv.AnyPart]:
 
 
 def _executed(rest: dict[str, Any], seed: str) -> list[conv.AnyPart]:
-    """Calls the provider ran by itself (Groq), each with its result."""
+    """Calls the provider ran by itself (Groq's compound-beta since September 2025), each with its result."""
     tools = rest.get("executed_tools")
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return []
@@ -337,7 +338,7 @@ def _others(block: dict[str, Any], *typed: str) -> dict[str, Any]:
 
 
 def _thinking_block(block: dict[str, Any]) -> conv.ThinkingPart:
-    """Mistral's thinking: a list of texts, and of references where it searched."""
+    """Mistral's thinking (magistral-medium, October 2025 on): a list of texts, and of references where it searched."""
     thinking = block["thinking"]
     if isinstance(thinking, str):
         text, plain = thinking, "text"
@@ -439,7 +440,8 @@ def _on_text(parts: list[conv.AnyPart], texts: list[int], citation: conv.Citatio
 
 
 def read_annotation(annotation: dict[str, Any]) -> conv.Citation:
-    """An annotation as a citation; indexes that span nothing (OpenRouter sends 0 to 0) are left in its location."""
+    """An annotation as a citation; indexes that span nothing (OpenRouter sends 0 to 0, October 2025 on)
+    are left in its location."""
     kind = annotation.get("type")
     inner = annotation.get(kind) if isinstance(kind, str) else None
     if kind == "file" and isinstance(inner, dict):
@@ -470,7 +472,7 @@ def read_annotation(annotation: dict[str, Any]) -> conv.Citation:
 
 
 def _file_read(annotation: dict[str, Any], file: dict[str, Any]) -> conv.Citation:
-    """A file OpenRouter read for the model: it wants this back, so that it need not read it again."""
+    """A file OpenRouter read for the model (December 2025): it wants this back, so that it need not read it again."""
     texts = [as_name(as_object(block).get("text")) for block in as_list(file.get("content"))]
     quote = "".join(text for text in texts if text is not None)
     where = {"hash": file["hash"]} if "hash" in file else None

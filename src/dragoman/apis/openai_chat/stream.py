@@ -235,7 +235,7 @@ class ChatStream(StreamDecoder):
                 self._plain_readers[None] = _plain_reader(frozenset(data))
 
     def _beside(self, name: str | None, data: dict[str, Any], chunks: list[req.AnyChunk]) -> None:
-        """What else an event may tell: usage in Groq's place, sources, an error."""
+        """What else an event may tell: usage in Groq's place (`x_groq`, 2024 to 2026), sources, an error."""
         groq = as_object(data.get("x_groq")).get("usage")
         if groq and self._usage is None and not data.get("usage"):
             self._count(groq, chunks)

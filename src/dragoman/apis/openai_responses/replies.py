@@ -133,7 +133,8 @@ def _counted(mapping: dict[str, Any], name: str) -> int | None:
 
 
 def _requests(rest: dict[str, Any], tool_usage: Mapping[str, Any]) -> dict[str, int]:
-    """How often the provider's own tools were used: OpenAI's `tool_usage`, and xAI's details of its usage."""
+    """How often the provider's own tools were used: OpenAI's `tool_usage` (since May 2026), and xAI's details of its
+    usage (grok-4.3)."""
     requests: dict[str, int] = {}
     for tool, used in tool_usage.items():
         count = as_count(as_object(used).get("num_requests"))

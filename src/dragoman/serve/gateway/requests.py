@@ -220,13 +220,15 @@ class Walk:
         return part
 
     def _beside(self, part: AnyPart) -> Iterator[TextPart]:
-        """What a user says of a file in a field that only the client's API has (`context` of Anthropic's documents)."""
+        """What a user says of a file in a field that only the client's API has (`context` of
+        Anthropic's documents, 2.8.0 of its SDK)."""
         for api, said in part.metadata.items() if isinstance(part, MediaPart) else ():
             if api != self._api and isinstance(said.get("context"), str) and said["context"]:
                 yield TextPart(said["context"])
 
     def _said_before(self, part: AnyPart) -> AnyPart:
-        """What a model said, as text where only the client's API has it: the summary of a conversation (Anthropic)."""
+        """What a model said, as text where only the client's API has it: the summary of a conversation
+        (Anthropic, 2.8.0 of its SDK)."""
         if not isinstance(part, OpaquePart) or part.api == self._api:
             return part
         text = part.item.get("content")

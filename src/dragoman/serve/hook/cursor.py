@@ -87,8 +87,8 @@ class Cursor(HookClient):
 
 
 def _is_claudes(native: NativeCall) -> bool:
-    """Whether a call is in the words of Claude Code, as some examples of the documentation are; its tools of today have
-    parameters of their own (`Read{path}`, `StrReplace`, `Delete`)."""
+    """Whether a call is in the words of Claude Code, as some examples of the documentation (November 2026) are; its
+    tools of today have parameters of their own (`Read{path}`, `StrReplace`, `Delete`)."""
     if native.name.startswith("mcp__"):
         return True
     meant = plain_operations("claude_code", native.name, native.arguments)

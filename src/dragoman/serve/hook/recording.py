@@ -115,7 +115,7 @@ def _returned(asked: Asked, decision: Decision, file: int) -> Iterator[tuple[str
 
 def _called_before(native: NativeCall, file: int) -> str | None:
     """The id under which a call was recorded that has no result yet: the last with its own id, or else with its name
-    and arguments. Gemini CLI, droid, Copilot CLI and Goose give no id."""
+    and arguments. Gemini CLI (0.61.0), droid (0.215.0), Copilot CLI (1.0.102) and Goose (1.52.0) give no id."""
     start = max(0, os.fstat(file).st_size - _TAIL)
     returned: set[str] = set()
     for line in reversed(os.pread(file, _TAIL, start).splitlines()):

@@ -122,7 +122,7 @@ def _below(value: Any, key: str) -> dict[str, Any]:
 
 
 def codex_digests(event: str, groups: Any) -> Iterator[tuple[str, str]]:
-    """The place of each line of ours among the hooks of an event, and Codex's digest of it."""
+    """The place of each line of ours among the hooks of an event, and Codex's digest of it (0.166.0)."""
     name = re.sub("(?<!^)(?=[A-Z])", "_", event).lower()
     for place, group in enumerate(groups if isinstance(groups, list) else ()):
         hooks = group.get("hooks") if isinstance(group, dict) else None
