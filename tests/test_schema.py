@@ -31,11 +31,21 @@ from dragoman.schema import (
     Reader,
     TooLarge,
     describe,
+    has_fields,
     json_problems,
     schema_of,
     to_json,
     to_text,
 )
+
+
+def test_a_plain_dict_is_no_class_with_fields() -> None:
+    class Row(TypedDict):
+        name: str
+
+    assert has_fields(Row)
+    assert [kind for kind in (dict, dict[str, int], OrderedDict, list, str, Row(name="a")) if has_fields(kind)] == []
+
 
 # ── docstrings ───────────────────────────────────────────────────────────────
 

@@ -535,10 +535,17 @@ def test_every_problem_is_told_at_once_and_nothing_is_sent(api: str) -> None:
     with pytest.raises(DefinitionError) as raised:
         APIS[api].encode(request)
     assert len(raised.value.problems) == len([problem for problem in problems if not problem.fixed])
-    too_many = tuple(FunctionDefinition(f"f{number}", "x", {"type": "object"}) for number in range(600))
-    limit = APIS[api].limits("some-model").tools
-    found = APIS[api].validate(Request("some-model", (user("a"),), too_many))
-    assert (limit is None) or any(problem.where == "tools" for problem in found)
+
+
+@pytest.mark.parametrize(
+    "api, most",
+    [("openai_chat", 128), ("openai_responses", 128), ("gemini_generate", 512), ("anthropic_messages", None)],
+)
+def test_as_many_tools_are_offered_as_the_api_takes_and_no_more(api: str, most: int | None) -> None:
+    tools = tuple(FunctionDefinition(f"f{number}", "x", {"type": "object"}) for number in range((most or 999) + 1))
+    for offered, is_wrong in ((tools[:-1], False), (tools, most is not None)):
+        found = APIS[api].validate(Request("some-model", (user("a"),), offered))
+        assert any(problem.where == "tools" for problem in found) is is_wrong
 
 
 @pytest.mark.parametrize("api", ALL)

@@ -228,6 +228,20 @@ def test_results_that_say_nothing_are_told_where_they_always_said_something(
     assert any("always say something" in one for one in told_of) is (empty > 0)
 
 
+def test_three_replies_with_tokens_that_say_nothing_are_told_and_two_are_not(tmp_path: Path) -> None:
+    usage = {"input_tokens": 3, "output_tokens": 2}
+    records = [_claude("user", "u0", None, message={"role": "user", "content": "Go."})]
+    for count in range(1, 4):
+        reply = {"id": f"m{count}", "role": "assistant", "type": "message", "model": "claude-sonnet-4-5"}
+        message = {**reply, "content": [], "stop_reason": "end_turn", "usage": usage}
+        records.append(_claude("assistant", f"u{count}", f"u{count - 1}", message=message))
+        (tmp_path / "s.jsonl").write_bytes(lines(*records))
+        drifts = check_drift(found(tmp_path / "s.jsonl", "claude_code")).drifts
+        told_of = [one.what for one in drifts if one.kind == "without_calls"]
+        said = "replies: 3 of 3 replies with tokens neither say nor call anything"
+        assert told_of == ([said] if count == 3 else [])
+
+
 @pytest.mark.parametrize("language", ["python", "toml"])
 def test_the_missing_spelling_is_drafted_as_a_dialect_that_can_be_read(tmp_path: Path, language: Any) -> None:
     from dragoman.dialects.plugins import dialects_in
