@@ -101,6 +101,19 @@ def test_a_project_and_what_is_said_while_the_page_is_open_are_found(home: Path)
     library.query.close()
 
 
+def test_a_copy_of_a_log_is_neither_searched_nor_counted(home: Path) -> None:
+    there = home / ".claude/projects/one/s-one.jsonl"
+    copy = home / ".claude/projects/two/s-one.jsonl"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_bytes(there.read_bytes())
+    query = asked(home)
+    everything = list(query.files())
+    query.settled()
+    logs, about = query.without_copies()
+    assert len(list(logs)) == about == len(everything) - 1
+    query.close()
+
+
 def test_a_call_that_failed_without_a_word_is_found_among_those_that_failed(home: Path) -> None:
     head = {"sessionId": "s-one", "cwd": "/work/one", "timestamp": "2026-01-05T12:00:01Z"}
     call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "false"}}
