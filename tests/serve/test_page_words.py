@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from dragoman.logs.full_text import FullText, Wanted
 from dragoman.serve.page import Library, words
 from dragoman.serve.page.search_screen import search_screen
 from dragoman.serve.page.words import Words
+from tests.logs.samples import SAMPLES
 from tests.logs.test_prints import PRINTED
 
 
@@ -157,3 +160,23 @@ def test_a_result_is_found_and_shown_as_people_see_it_and_a_print_is_not_searche
     ]
     library.close()
     query.close()
+
+
+def test_what_a_client_wrote_to_the_log_of_its_database_alone_is_read_for_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_CACHE_DIR", str(tmp_path / "cache"))
+    (name, data), *_ = SAMPLES["opencode"]
+    path = tmp_path / name
+    path.write_bytes(data)
+    with closing(sqlite3.connect(path)) as client, closing(FullText()) as text:
+        client.execute("PRAGMA journal_mode = WAL")
+        found = [Found(path, "opencode")]
+        before = path.stat()
+        assert [text.update(found), text.update(found)] == [1, 0]
+        said = '{"type": "text", "text": "a quince"}'
+        client.execute("UPDATE part SET data = ? WHERE rowid = (SELECT min(rowid) FROM part)", (said,))
+        client.commit()
+        assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+        assert [text.update(found), text.update(found)] == [1, 0]
+        assert text.search(Wanted(words="quince"))[1] == 1
