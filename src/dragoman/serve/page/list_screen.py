@@ -203,6 +203,7 @@ def _row(row: SessionRow, spent: Spent | None) -> str:
     dot = '<span class="live" title="active now">active</span>' if is_live(row) else ""
     doubt = row.unreadable + row.unknown
     project, tokens = project_of(row), tokens_text(row, spent)
+    with_agents = ' title="with those of its agents, as in dragoman usage session"' if row.agents and spent else ""
     about = [
         f'<span class="client">{plain(client_name(row.client or "unknown client"))}</span>',
         f'<span title="{plain(project)}">{plain(Path(project).name or project)}</span>' if project else "",
@@ -214,7 +215,7 @@ def _row(row: SessionRow, spent: Spent | None) -> str:
         f"{row.calls:,} call{'s' if row.calls != 1 else ''}",
         f'<span class="bad">{row.failures:,} failed</span>' if row.failures else "",
         f"{row.agents:,} agent{'s' if row.agents != 1 else ''}" if row.agents else "",
-        f"{tokens} tokens" if tokens else "",
+        f"<span{with_agents}>{tokens} tokens</span>" if tokens else "",
         cost_text(row, spent),
         f'<span class="doubt" title="records that could not be read">{doubt:,} not read</span>' if doubt else "",
     ]
