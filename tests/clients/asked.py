@@ -51,7 +51,7 @@ def options(client: str, prompt: str, model: str | None = None) -> Sequence[str]
 class Asked(msgspec.Struct):
     """Files by their names in the project, and turns of calls."""
 
-    files: dict[str, str]
+    files: dict[str, bytes]
     turns: list[list[tuple[str, str, dict[str, Any] | str]]]
     """(id, name, arguments)."""
     model: str
@@ -60,7 +60,7 @@ class Asked(msgspec.Struct):
 class Answered(msgspec.Struct):
     """The project's files afterwards, and by the id of each call what the client told its model."""
 
-    files: dict[str, str] = {}
+    files: dict[str, bytes] = {}
     told: dict[str, str] = {}
     problem: str = ""
 
@@ -72,7 +72,7 @@ def project_in(folder: Path) -> Path:
 
 def answered(
     client: str,
-    files: Mapping[str, str],
+    files: Mapping[str, bytes],
     turns: Sequence[Sequence[NativeCall]],
     folder: Path,
     *,
@@ -94,8 +94,8 @@ def _run(client: str, folder: Path, program: Path, node: Path | None) -> Answere
     project.mkdir(parents=True)
     (folder / "tmp").mkdir()
     asked = msgspec.json.decode((folder / "asked.json").read_bytes(), type=Asked)
-    for name, text in asked.files.items():
-        (project / name).write_bytes(text.encode())
+    for name, data in asked.files.items():
+        (project / name).write_bytes(data)
     script = Script([*(Turn(calls=tuple(calls)) for calls in asked.turns), Turn("Done.")])
     with served(script) as port:
         setup = SETUPS[client](port, asked.model)
@@ -124,7 +124,7 @@ def _run(client: str, folder: Path, program: Path, node: Path | None) -> Answere
     if len(told) != len(calls):
         return Answered(problem=f"{len(told)} results of {len(calls)} calls")
     # Not every client keeps the ids of calls, but all keep their order.
-    files = {file.name: file.read_bytes().decode() for file in project.iterdir() if file.is_file()}
+    files = {file.name: file.read_bytes() for file in project.iterdir() if file.is_file()}
     return Answered(files, dict(zip(calls, told, strict=True)))
 
 

@@ -160,12 +160,13 @@ def tried(client: str, edits: Sequence[Asked], folder: Path) -> Found:
                 for number, edit in zip(here, edits[start : start + TOGETHER], strict=True)
             ]
         )
-    files = {path.name: edit.file for path, edit in zip(paths, edits, strict=True)}
+    files = {path.name: edit.file.encode() for path, edit in zip(paths, edits, strict=True)}
     seen = answered(client, files, turns, folder)
     if seen.problem:
         return Found(problem=seen.problem)
     told = [seen.told.get(f"edit_{number}", "") for number in range(len(edits))]
-    return Found([seen.files.get(path.name) for path in paths], told)
+    left = [seen.files.get(path.name) for path in paths]
+    return Found([None if data is None else data.decode() for data in left], told)
 
 
 class Compared(msgspec.Struct):
@@ -186,7 +187,7 @@ class Compared(msgspec.Struct):
     """Edits that are refused here alone, because the client damages the file."""
 
 
-_REMINDERS = re.compile(r"(?:\n\n<system-reminder>.*?</system-reminder>)+\Z", re.DOTALL)
+REMINDERS = re.compile(r"(?:\n\n<system-reminder>.*?</system-reminder>)+\Z", re.DOTALL)
 _FUZZY = re.compile(r" Applied fuzzy match at line \d+(?:-\d+)?\.\Z")
 """What Gemini CLI adds where it was not exact, and we do not (docs/decisions/edit-rules.md)."""
 
@@ -288,7 +289,7 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
             if done.leaves and edit.old != edit.new:
                 continue  # said to change nothing, whatever the client says (docs/decisions/edit-rules.md)
             seen.told += 1
-            if said_alike(done, _REMINDERS.sub("", told)):
+            if said_alike(done, REMINDERS.sub("", told)):
                 seen.texts += 1
             else:
                 seen.otherwise.append(f"{number}: {edit}\n  there {told!r}\n  here  {done.told!r}")

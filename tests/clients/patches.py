@@ -180,7 +180,7 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
     model = MODELS.get(client, PATCHING_MODEL)
     natives = [patch_call(client, name, whole([patch.section])) for name, patch in patches.items()]
     turns = [natives[start : start + TOGETHER] for start in range(0, len(natives), TOGETHER)]
-    files = {file: text for name, patch in patches.items() for file, text in files_of(name, patch).items()}
+    files = {file: text.encode() for name, patch in patches.items() for file, text in files_of(name, patch).items()}
     found = answered(client, files, turns, folder, model=model)
     if found.problem:
         return Compared(other=[found.problem])
@@ -189,7 +189,7 @@ def compared(client: str, seed: int, count: int, folder: Path) -> Compared:
     for native in natives:
         patch = patches[native.id]
         before = files_of(native.id, patch)
-        there = {name: text for name, text in found.files.items() if name.partition(".")[0] == native.id}
+        there = {name: data.decode() for name, data in found.files.items() if name.partition(".")[0] == native.id}
         done = patched_here(words, native, before)
         seen.changed += there != before
         text = f"{native.id}: {patch}\n  there {there!r}\n  here  {done!r}\n  told  {found.told[native.id][:300]!r}"

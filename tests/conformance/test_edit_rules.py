@@ -21,7 +21,7 @@ from dragoman.errors import ToolError
 from dragoman.model import outcomes as out
 from dragoman.model.calls import NativeCall
 from dragoman.tools.workspace.memory import MemoryWorkspace
-from tests.clients import edits, patches as random_patches
+from tests.clients import edits, patches as random_patches, writes
 from tests.clients.install import EARLIER, VERSIONS, program
 from tests.clients.patches import files_of, patch_for, whole
 from tests.conformance.conftest import AGREEMENT, declared
@@ -115,6 +115,18 @@ def test_random_edits_leave_the_files_and_the_words_of_the_real_client(
     assert seen.otherwise == []
     assert seen.changed > edits.EDITS * 0.3
     assert seen.told > edits.EDITS * 0.9
+
+
+@pytest.mark.parametrize("client", writes.TOOLS)
+def test_random_whole_files_are_those_of_the_real_client_and_told_in_its_words(
+    client: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    seen = writes.compared(client, writes.SEED, writes.WRITES, tmp_path / "run")
+    record_property(AGREEMENT, writes.summary(client, writes.SEED, writes.WRITES, seen))
+    assert seen.other == []
+    assert seen.otherwise == []
+    # Copilot and Cline write no file over another.
+    assert seen.changed > writes.WRITES * (0.05 if client in ("copilot", "cline") else 0.6)
 
 
 REFUSED_HERE = {

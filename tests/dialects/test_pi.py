@@ -71,7 +71,7 @@ def test_an_image_stands_beside_a_sentence() -> None:
 
 def test_that_a_file_was_written_says_not_whether_it_was_there() -> None:
     write = ("write", {"path": "a.py", "content": "é\n"})
-    text = "Successfully wrote 3 bytes to a.py"
+    text = "Successfully wrote 2 bytes to a.py"
     assert told(*write, out.ChangesOutcome((out.Change("a.py", "created"),))).content == text
     assert understood(*write, text) == out.DoneOutcome(text)
 

@@ -119,7 +119,7 @@ def test_a_whole_file_is_written_over_another_only_when_that_was_read(name: str,
 def test_qwen_code_once_wrote_over_files_that_were_not_read(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("old\n")
     native = NativeCall("1", "write_file", {"file_path": "f", "content": "new\n"})
-    told_in(DiskWorkspace(tmp_path, durable=False), DIALECTS["qwen_code"].at("0.15.10"), native)
+    told_in(DiskWorkspace(tmp_path, durable=False), DIALECTS["qwen_code"].at("0.10.1"), native)
     assert (tmp_path / "f").read_text() == "new\n"
 
 

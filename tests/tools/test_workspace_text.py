@@ -163,4 +163,4 @@ def test_only_other_line_ends_are_no_other_lines() -> None:
     ],
 )
 def test_a_file_that_is_written_anew_keeps_its_line_ends(before: bytes | None, content: str, expected: bytes) -> None:
-    assert text.rewritten(before, content) == expected
+    assert text.rewritten(before, content, "a.txt") == expected

@@ -12,7 +12,7 @@ import msgspec
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, Content, NativeResult
-from dragoman.model.edit_rules import EditRules, PatchRules
+from dragoman.model.edit_rules import EditRules, PatchRules, WholeFileRules
 from dragoman.model.json_text import read_json
 
 from .base.conversions import EMPTY_IS_UNSAID, INVERTED, LINE_COUNT, SECONDS, WHOLE, Conversion, whole, whole_number
@@ -160,11 +160,14 @@ def _edit_read(text: str, _asked: op.Operation) -> out.ChangesOutcome | None:
 
 
 EDIT_RULES = EditRules(
-    identical="accept", empty_old="fill_empty", file_view="all_lf", line_ends="majority", final_newline="restored"
+    identical="accept",
+    empty_old="fill_empty",
+    file_view="all_lf",
+    line_ends="majority",
+    final_newline="restored",
+    encoding="that_fits",
 )
-"""Seen with 0.215.0 on loopback."""
-WRITE_RULES = EditRules(whole_file_line_ends="most", whole_file_end="always")
-"""Seen with 0.215.0 on loopback."""
+WRITE_RULES = EditRules(whole_file=WholeFileRules("most", "kept", "always"), encoding="that_fits")
 PATCHING_RULES = EditRules(
     patch=PatchRules(
         passes=(("typography_nfc",), ("right_trim", "typography_nfc"), ("trim", "typography_nfc")),
@@ -179,10 +182,10 @@ PATCHING_RULES = EditRules(
         no_change="accept",
         moves_as_is=True,
     ),
-    whole_file_line_ends="most",
-    whole_file_end="new",
+    whole_file=WholeFileRules("most", "kept", "new"),
+    encoding="that_fits",
 )
-"""Seen with 0.215.0 on loopback."""
+"""All seen with 0.215.0 on loopback."""
 REFUSALS = Refusals(
     {
         "not_found": 'Cannot edit file that has not been read first. Please use the Read tool on "{path}" before '
@@ -195,6 +198,10 @@ REFUSALS = Refusals(
     },
     around=("Error: Error: ", ""),
 )
+
+
+def _changed(sentence: str, *kinds: out.ChangeKind) -> Any:
+    return single(out.ChangesOutcome, *(words(out.Change, sentence, kind=kind, path=PATH) for kind in kinds))
 
 
 class Edit(Spelling[op.EditFile]):
@@ -212,12 +219,8 @@ class Edit(Spelling[op.EditFile]):
     change_all: bool = means("edits.everywhere", "Replace every occurrence.", default=False)
 
     results = one_of(
-        single(
-            out.ChangesOutcome,
-            words(out.Change, "The file {path} has been updated successfully.", kind="modified", path=PATH),
-            # So it is said of an edit that puts a text in its own place (0.215.0).
-            words(out.Change, "The file {path} has been updated successfully.", kind="unchanged", path=PATH),
-        ),
+        # "unchanged": so it is said of an edit that puts a text in its own place (0.215.0).
+        _changed("The file {path} has been updated successfully.", "modified", "unchanged"),
         formerly=(by_hand(out.ChangesOutcome, lambda _outcome, _asked: None, _edit_read, says=("changes",)),),
     )
 
@@ -241,12 +244,7 @@ class Create(Spelling[op.WriteFile]):
 
     # 0.215.0 says so of a file that was there before, too.
     results = one_of(
-        single(
-            out.ChangesOutcome,
-            words(out.Change, "The file {path} has been created successfully.", kind="created", path=PATH),
-            words(out.Change, "The file {path} has been created successfully.", kind="modified", path=PATH),
-            words(out.Change, "The file {path} has been created successfully.", kind="unchanged", path=PATH),
-        ),
+        _changed("The file {path} has been created successfully.", "created", "modified", "unchanged"),
         formerly=(by_hand(out.DoneOutcome, lambda _outcome, _asked: None, _created, says=("note",)),),
     )
 

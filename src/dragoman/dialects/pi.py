@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
-from dragoman.model.edit_rules import EditRules, Step
+from dragoman.model.edit_rules import AS_GIVEN, EditRules, Step
 
 from .base.conversions import INVERTED, LINE_COUNT, SECONDS, WHOLE, whole, whole_number
 from .base.default_words import FailuresInWords, text_of, up_to_here
 from .base.dialect import Dialect
+from .base.edits import has_written
 from .base.match_lines import MatchLine, lines_of, matches_in
 from .base.reasons import usual
 from .base.spelling import Refusals, Spelling, Tells, means, native_only
@@ -113,10 +114,15 @@ class Read(Spelling[op.ReadFile]):
 # ── changing files ───────────────────────────────────────────────────────────
 
 
+WRITE_RULES = EditRules(whole_file=AS_GIVEN, encoding="utf_8")
+"""Seen with 0.74.2 and 0.87.1 on loopback."""
+
+
 class Write(Spelling[op.WriteFile]):
     """Write a whole file. An existing file is replaced; missing folders are created."""
 
     native_name = "write"
+    edit_rules = WRITE_RULES
 
     path: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")
@@ -127,13 +133,14 @@ class Write(Spelling[op.WriteFile]):
             lambda asked: f"Successfully wrote {_size(asked.content)} bytes to {asked.path}",
             begins="Successfully wrote ",
             of=out.ChangesOutcome,
-            when=lambda outcome: bool(outcome.changes) and outcome.changes[0].kind in ("created", "modified"),
+            when=has_written,
         )
     )
 
 
 def _size(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
+    """What JavaScript calls its length (0.74.2): the client says that these are bytes."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 class Replacement(msgspec.Struct, frozen=True):
@@ -200,6 +207,7 @@ EDIT_RULES = EditRules(
     identical="refuse_if_unchanged",
     file_view="all_lf",
     line_ends="first",
+    encoding="utf_8",
     rewrites="lines",
 )
 """Seen with 0.87.1 on loopback."""

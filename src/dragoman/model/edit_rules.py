@@ -80,9 +80,11 @@ class Step(Value, frozen=True):
     limit."""
 
 
-ByteOrderMark = Literal["kept", "not_twice", "one", "text"]
+ByteOrderMark = Literal["kept", "not_twice", "not_twice_but_high_first", "not_alone", "one", "text", "text_once"]
 """What a byte order mark is: `kept` before the text, whatever that begins with; not written where the new text begins
-with one (`not_twice`); `one`, however many that has; or text of the first line."""
+with one (`not_twice`; in UTF-16 with the high byte first it may be), nor where there is no text (`not_alone`); `one`,
+however many that has; or `text` of the first line, which goes with it (`text_once`: of several in the new text, one is
+written)."""
 
 
 class PatchRules(Value, frozen=True):
@@ -137,8 +139,23 @@ class PatchRules(Value, frozen=True):
     """Whether a file may be moved over another."""
     moves_as_is: bool = False
     """Whether a file that is moved, and of which the patch only shows lines, keeps its line ends."""
-    adds_as_given: bool = False
-    """Whether a file that is replaced as a whole gets the line ends and the encoding of the patch, not its own."""
+
+
+class WholeFileRules(Value, frozen=True):
+    """How a client writes a whole file where one is. The default is what dragoman itself does."""
+
+    line_ends: Literal["if_all", "as_given", "any", "most"] = "if_all"
+    """When the new text gets the line ends that were there: `if_all` had CRLF and it has none itself; `as_given`:
+    never; all lines with CRLF if `any` line had it; as `most` had them, CR too, unless it has CRLF itself."""
+    byte_order_mark: ByteOrderMark = "not_twice"
+    ends_with_newline: Literal["as_given", "new", "always"] = "as_given"
+    """Whether a file that is written, or only a new one, always ends with a line end."""
+    empty_is_new: bool = False
+    """Whether a file that was empty is said to have been created."""
+
+
+AS_GIVEN: Final = WholeFileRules(line_ends="as_given", byte_order_mark="text")
+"""Nothing stays of the file that was there."""
 
 
 class EditRules(Value, frozen=True):
@@ -186,7 +203,8 @@ class EditRules(Value, frozen=True):
     """What is written as the last step sees it when a text is not found exactly: nothing, the lines that the edits
     change, or the whole file."""
     trim_new: bool = False
-    """Whether blanks at the end of the new text's lines are taken off, except in Markdown files."""
+    """Whether blanks at the end of the new text's lines are taken off, except in Markdown files, and in files that an
+    edit creates."""
     delete_line_end: Literal["no", "after", "sought", "whole_lines"] = "no"
     """Whether the line end after a text is deleted with it. `sought`: where the file has the text with a line end
     after it, only such places count; `after`: only those are deleted, and all count; `whole_lines`: only where nothing
@@ -194,11 +212,12 @@ class EditRules(Value, frozen=True):
     most_lines: bool = False
     """Whether a place of twice as many lines as the old text, and three more, or four times as many characters, and 500
     more, is refused as not meant."""
-    whole_file_line_ends: Literal["if_all", "most"] = "if_all"
-    """Of a tool that writes whole files: when the new text gets the line ends of the file it replaces. `if_all`: where
-    all of those are CRLF; `most`: always, and those that most lines had. A text with CRLF keeps its own."""
-    whole_file_end: Literal["as_given", "new", "always"] = "as_given"
-    """Whether a whole file that is written, or only a new one, always ends with a line end."""
+    whole_file: WholeFileRules = WholeFileRules()
+    """How whole files are written."""
+    encoding: Literal["any", "that_fits", "utf_8", "utf_8_or_16"] = "any"
+    """Which encodings a file may have. `any`: it stays, unless the text of a whole file has characters that it lacks;
+    `that_fits`: such a text is refused. `utf_8`: files in another are not edited, and whole files are written in it.
+    `utf_8_or_16`: files in another are not written at all (of UTF-16, the one with the low byte first, and a mark)."""
     shows: Literal["nothing", "places", "span"] = "nothing"
     """Which lines of the edited file come back with the result: none, those around each change, or those around all of
     them."""

@@ -37,6 +37,12 @@ _WRITTEN: Final = {
     "file_quotes": "with the file's quotes",
     "file_escapes": "with such escapes",
 }
+_EDITED: Final = {
+    "any": "",
+    "that_fits": "",
+    "utf_8": "files in another encoding than UTF-8 are refused",
+    "utf_8_or_16": "files in another encoding than UTF-8 or UTF-16 are refused",
+}
 _REWRITTEN: Final = {
     "lines": "lines changed by a text that is not found exactly are written as it was found",
     "file": "where a text is not found exactly, the whole file is written as it was found",
@@ -58,11 +64,9 @@ def described(rules: EditRules | None) -> str:
     """How the place of an edit is found and what is written there, in one sentence."""
     known = rules or EXACT
     if known.patch != EXACT.patch:
-        return _patch(known.patch)
+        return "; ".join(filter(None, [_patch(known.patch), _EDITED[known.encoding]]))
     if known.commands_read:
         return "a command that shows one file counts as reading it"
-    if known.whole_file_end == "always":
-        return "a whole file ends with a line end" + _WHOLE_FILE[known.whole_file_line_ends]
     steps = "; then ".join(map(_step, known.steps))
     more = [
         "a text found in several places goes to the next step" if _goes_on(known) else "a text must be in one place",
@@ -78,16 +82,61 @@ def described(rules: EditRules | None) -> str:
         _REWRITTEN.get(known.rewrites, ""),
         "blanks at the ends of new lines are taken off" if known.trim_new else "",
         _DELETED[known.delete_line_end],
+        _EDITED[known.encoding],
         "lines around the change are shown" if known.shows != "nothing" else "",
     ]
     return "; ".join([f"looks for {steps}", *filter(None, more)])
 
 
+def described_writing(rules: EditRules) -> str:
+    """What of a file that is there stays when another text is written as the whole of it, in one sentence."""
+    whole = rules.whole_file
+    more = [
+        "an existing file must have been read" if rules.read_first else "",
+        _WHOLE_ENDS[whole.line_ends],
+        _WHOLE_MARKS[whole.byte_order_mark],
+        _ENCODINGS[rules.encoding],
+        _NEWLINES[whole.ends_with_newline],
+        r"`\uXXXX` stands for a character" if rules.decode_escapes else "",
+        "blanks at the ends of lines are taken off" if rules.trim_new else "",
+    ]
+    return "; ".join(["writes a whole file", *filter(None, more)])
+
+
+_WHOLE_ENDS: Final = {
+    "if_all": "LF becomes CRLF where all lines of the file had it",
+    "as_given": "line ends as they are given",
+    "any": "CRLF everywhere if the file had any",
+    "most": "LF and CR become what most lines of the file had, where the text has no CRLF",
+}
+_WHOLE_MARKS: Final = {
+    "kept": "the file's byte order mark stays, and one of the text comes after it",
+    "not_twice": "the file's byte order mark stays",
+    "not_twice_but_high_first": "the file's byte order mark stays",
+    "not_alone": "the file's byte order mark stays before a text that is not empty",
+    "one": "the file's byte order mark stays, and never more than one is written",
+    "text": "the file's byte order mark goes",
+    "text_once": "the file's byte order mark goes, and no more than one of the text is written",
+}
+_ENCODINGS: Final = {
+    "any": "in the file's encoding if that has all characters, else in UTF-8",
+    "that_fits": "in the file's encoding, or not at all where that lacks a character",
+    "utf_8": "in UTF-8, whatever the file was in",
+    "utf_8_or_16": "files in another encoding than UTF-8 or UTF-16 are refused",
+}
+_NEWLINES: Final = {
+    "as_given": "",
+    "new": "a new file ends with a line end",
+    "always": "the file ends with a line end",
+}
 _MARKS = {
     "kept": "",
     "not_twice": "a byte order mark is not written twice",
+    "not_twice_but_high_first": "a byte order mark is not written twice, but in UTF-16 with the high byte first",
+    "not_alone": "a byte order mark is not written twice, nor alone",
     "one": "one byte order mark is written, however many there are",
     "text": "a byte order mark is text of the first line",
+    "text_once": "a byte order mark is text of the first line",
 }
 
 
@@ -159,4 +208,3 @@ _PATCH_ENDS: Final = {
     "first_five": "line ends as most of the first five lines'",
     "most": _ENDS["majority"],
 }
-_WHOLE_FILE: Final = {"if_all": "", "most": "; it gets the line ends that most lines had before"}

@@ -9,7 +9,7 @@ import msgspec
 
 from dragoman.model import operations as op
 
-from .edit_words import described
+from .edit_words import described, described_writing
 from .spelling import Parameter, Spelling
 
 Status = Literal["exact", "renamed", "reshaped", "approximated", "unsaid", "unspoken"]
@@ -27,7 +27,8 @@ class Fidelity(msgspec.Struct, frozen=True):
     result: str | None = None
     """The outcome whose field it is, where a field of the tool's result is lost and not one of the operation."""
     places: str | None = None
-    """How the places of edits are found, where the field holds edits."""
+    """How the places of edits are found, where the field holds edits; and what of a file stays, where it holds the text
+    of a whole one."""
 
 
 def field_rows(tag: str, operation: type[op.Operation], spelling: type[Spelling[Any]]) -> list[Fidelity]:
@@ -50,7 +51,12 @@ def field_rows(tag: str, operation: type[op.Operation], spelling: type[Spelling[
             status = "exact" if field in spelling.always else "reshaped"
         else:
             status = "exact" if parameter == field else "renamed"
-        places = described(spelling.edit_rules) if (operation, field) == (op.EditFile, "edits") else None
+        places = None
+        if (operation, field) == (op.EditFile, "edits"):
+            places = described(spelling.edit_rules)
+        elif (operation, field) == (op.WriteFile, "content") and spelling.edit_rules is not None:
+            replaces = _declared(spelling.unsaid, operation, "overwrite") is None
+            places = described_writing(spelling.edit_rules) if replaces else None
         rows.append(Fidelity(tag, spelling.native_name, field, parameter, status, reason, places=places))
     return rows or [Fidelity(tag, spelling.native_name, None, None, "exact")]
 

@@ -13,7 +13,7 @@ from dragoman.model.calls import NativeResult
 
 from .conversions import Conversion
 from .default_words import as_called, text_of, up_to_here
-from .edits import or_new_file
+from .edits import has_written, or_new_file
 from .spelling import Spelling, means, native_only
 from .words import (
     CALLED,
@@ -208,8 +208,10 @@ _CHANGED = re.compile(
 def change_results(
     edited: Callable[[op.Operation, out.Change, str], str],
     text: Callable[[NativeResult], str] = lambda native: text_of(native.content),
+    shown: Callable[[out.Change], str] = lambda _: "",
 ) -> Results:
-    """What happened to one file. `edited` gives the sentence for an edit, of the operation, the change and its path.
+    """What happened to one file. `edited` gives the sentence for an edit, of the operation, the change and its path;
+    `shown` what follows that for a whole file.
 
     By hand: the client may go on after the sentence, and a path may hold a full stop.
     """
@@ -220,12 +222,13 @@ def change_results(
         change = outcome.changes[0]
         path = as_called(asked, change.path)
         if change.kind == "created":
-            return f"Successfully created and wrote to new file: {path}."
-        if change.kind != "modified":
-            return None
-        return (
-            f"Successfully overwrote file: {path}." if isinstance(asked, op.WriteFile) else edited(asked, change, path)
-        )
+            by_edit = isinstance(asked, op.WriteFile) and not asked.overwrite
+            if by_edit:
+                return f"Created new file: {path} with provided content.{shown(change)}"
+            return f"Successfully created and wrote to new file: {path}.{shown(change)}"
+        if isinstance(asked, op.WriteFile) and has_written(outcome):
+            return f"Successfully overwrote file: {path}.{shown(change)}"
+        return edited(asked, change, path) if change.kind == "modified" else None
 
     def read(said: str, _asked: op.Operation) -> out.ChangesOutcome | None:
         found = _CHANGED.match(said)

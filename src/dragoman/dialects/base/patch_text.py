@@ -66,7 +66,8 @@ class PatchForm(NamedTuple):
     """Whether an update changes lines, and lines follow each anchor (Codex 0.166.0)."""
     returns: Literal["one", "two", "text", "ends"] = "one"
     """How many CR a line may have before its LF as a part of its end; `text`: none (opencode 1.18.33). Codex reads a
-    line twice since 0.140.0, and takes one off each time. `ends`: a CR ends a line by itself (droid 0.215.0)."""
+    line twice since 0.140.0, and takes one off each time. `ends`: a CR ends a line by itself (Copilot 1.0.102, droid
+    0.215.0)."""
     ends_exactly: bool = False
     """Whether blanks after "*** End of File" make it another line (Codex up to 0.139.0, Copilot 1.0.102)."""
     one_anchor: bool = False
@@ -95,7 +96,14 @@ ANY_FORM = PatchForm()
 CODEX = PatchForm(strict=True, returns="two")
 FIRST_CODEX = PatchForm(strict=True, blank_first="left_out", ends_exactly=True)
 OPENCODE = PatchForm(returns="text", needs_anchor=True, empty_lines="left_out", repeated="updates_refused")
-COPILOT = PatchForm(ends_exactly=True, one_anchor=True, blank_first="left_out", kept_in_place=True, moves_in_place=True)
+COPILOT = PatchForm(
+    returns="ends",
+    ends_exactly=True,
+    one_anchor=True,
+    blank_first="left_out",
+    kept_in_place=True,
+    moves_in_place=True,
+)
 CLINE = PatchForm(empty_lines="refused", unmarked="kept", repeated="refused")
 DROID = PatchForm(returns="ends", unmarked="kept", moves_in_place=True)
 

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from dragoman.dialects.base.conversions import SOME
 from dragoman.dialects.base.default_words import as_called, understand, unnumbered, up_to_here
-from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, or_new_file
+from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, has_written, or_new_file
 from dragoman.dialects.base.sentences import numbered
 from dragoman.dialects.base.spelling import TUPLE, Content, Refusals, Spelling, means, native_only, was
 from dragoman.dialects.base.words import CALLED, by_hand, one_of, single, skipped, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-from dragoman.model.edit_rules import EditRules, Step
+from dragoman.model.edit_rules import AS_GIVEN, EditRules, Step, WholeFileRules
 from dragoman.model.json_text import converted
 
 from .results import fields, list_in, number_in, plain_text, record, text_in, whole, without_reminders
@@ -360,9 +360,10 @@ def _change_written(outcome: out.ChangesOutcome, asked: op.Operation) -> str | N
     change = outcome.changes[0]
     path = as_called(asked, change.path)
     current = f" {_CURRENT}" if change.current else ""
-    if change.kind == "created":
+    by_edit = isinstance(asked, op.WriteFile) and not asked.overwrite
+    if change.kind == "created" and not by_edit:
         return f"File created successfully at: {path}{current}"
-    if change.kind != "modified":
+    if not has_written(outcome) or (change.kind == "unchanged" and not isinstance(asked, op.WriteFile)):
         return None
     if isinstance(asked, op.EditFile) and all(edit.everywhere for edit in asked.edits):
         return f"The file {path} has been updated. All occurrences were successfully replaced.{current}"
@@ -473,14 +474,31 @@ REFUSALS = Refusals(
 )
 
 
+WRITE_RULES = EditRules(
+    read_first=True,
+    decode_escapes=True,
+    trim_new=True,
+    whole_file=WholeFileRules(line_ends="as_given", byte_order_mark="not_alone", empty_is_new=True),
+    encoding="utf_8_or_16",
+    says_current=True,
+)
+"""Seen with 2.1.325 on loopback."""
+EARLIER_WRITE_RULES = replace(WRITE_RULES, whole_file=replace(AS_GIVEN, empty_is_new=True), encoding="utf_8")
+"""Seen with 2.1.150."""
+SILENT_WRITE_RULES = replace(EARLIER_WRITE_RULES, says_current=False)
+FIRST_WRITE_RULES = replace(SILENT_WRITE_RULES, decode_escapes=False)
+"""Seen with 2.0.30 and 2.1.54; these also write CR twice where the new text and the file have CRLF, which is not done
+here."""
+
+
 class Write(Spelling[op.WriteFile]):
     """Write a whole file. An existing file is replaced, and must have been read before."""
 
     native_name = "Write"
     results = CHANGES
     edit_rules, edit_rules_until = (
-        EditRules(read_first=True, says_current=True),
-        {"2.1.123": EditRules(read_first=True)},
+        WRITE_RULES,
+        {"2.1.54": FIRST_WRITE_RULES, "2.1.123": SILENT_WRITE_RULES, "2.1.150": EARLIER_WRITE_RULES},
     )
     refusals = REFUSALS
 
@@ -506,6 +524,8 @@ EDIT_RULES = EditRules(
     decode_escapes=True,
     trim_new=True,
     delete_line_end="after",
+    whole_file=WholeFileRules(line_ends="any"),
+    encoding="utf_8_or_16",
     says_current=True,
 )
 """Seen with 2.1.150 and 2.1.325 on loopback. It edits a file that changed since it was read where the text is still

@@ -163,7 +163,12 @@ _COMPARED = words(
 
 
 EDIT_RULES = EditRules(
-    identical="accept", missing="create", file_view="kept", byte_order_mark="text", texts_view="as_file"
+    identical="accept",
+    missing="create",
+    file_view="kept",
+    byte_order_mark="text",
+    texts_view="as_file",
+    encoding="utf_8",
 )
 """Seen with 3.0.65 on loopback."""
 
@@ -220,7 +225,8 @@ class Editor(Entered[op.WriteFile | op.EditFile | op.InsertText]):
     results = one_of(
         single(out.ChangesOutcome, _CREATED, asked=op.WriteFile),
         single(out.ChangesOutcome, _INSERTED, asked=op.InsertText),
-        single(out.ChangesOutcome, _SAME, _COMPARED, _COUNTED, _EDITED, asked=op.EditFile),
+        # An edit of a file that is not there makes it.
+        single(out.ChangesOutcome, _CREATED, _SAME, _COMPARED, _COUNTED, _EDITED, asked=op.EditFile),
         # The client reports what it did, whatever was asked for: "File created" (3.0.57, 3.0.64, 3.0.65).
         read_first=(single(out.ChangesOutcome, _CREATED, _INSERTED, _SAME, _COMPARED, _COUNTED, _EDITED),),
     )

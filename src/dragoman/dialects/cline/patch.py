@@ -18,7 +18,7 @@ from dragoman.dialects.base.patch_text import (
 from dragoman.dialects.base.spelling import Content, Spelling, means
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-from dragoman.model.edit_rules import EditRules, PatchRules
+from dragoman.model.edit_rules import AS_GIVEN, EditRules, PatchRules
 from dragoman.model.json_text import json_text
 
 from .entries import FAILURES, Entry, entries_of
@@ -45,8 +45,9 @@ PATCHING_RULES = EditRules(
         byte_order_mark="text",
         no_change="accept",
         moves_over=True,
-        adds_as_given=True,
-    )
+    ),
+    whole_file=AS_GIVEN,
+    encoding="utf_8",
 )
 """Seen in its source (21cb8d2, 2026-08-22), and with 3.0.65 on loopback."""
 _QUERY = "apply_patch"

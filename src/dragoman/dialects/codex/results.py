@@ -22,7 +22,7 @@ from dragoman.dialects.base.spelling import Content
 from dragoman.dialects.base.words import CALLED, Results, by_hand, in_json, one_of, words
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import Call, NativeResult
-from dragoman.model.edit_rules import EditRules, PatchRules
+from dragoman.model.edit_rules import AS_GIVEN, EditRules, PatchRules
 from dragoman.model.json_text import json_text, read_json
 from dragoman.model.json_values import as_integer, as_number
 
@@ -193,23 +193,25 @@ PATCHING = EditRules(
         byte_order_mark="text",
         no_change="accept",
         moves_over=True,
-        adds_as_given=True,
-    )
+    ),
+    whole_file=AS_GIVEN,
+    encoding="utf_8",
 )
 """Seen with 0.162.0 and 0.166.0, run as `apply_patch`. The client writes one file after the other, so a patch that
 fails leaves the files before; here it changes nothing."""
-PATCHING_IN_LF = EditRules(
+PATCHING_IN_LF = replace(
+    PATCHING,
     patch=replace(
         PATCHING.patch,
         line_ends="lf",
         keeps_context=False,
         at_end="anywhere",
         blank_end=True,
-    )
+    ),
 )
 """Seen with 0.140.0, 0.142.5 and 0.161.0: what a hunk shows is written as the hunk has it, with LF. 0.162.0 is the
 first that keeps line ends by default; 0.151.0 to 0.161.0 do so with CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS=1."""
-FIRST_PATCHING = EditRules(patch=replace(PATCHING_IN_LF.patch, anchors="as_written"))
+FIRST_PATCHING = replace(PATCHING_IN_LF, patch=replace(PATCHING_IN_LF.patch, anchors="as_written"))
 """Seen with 0.58.0, 0.128.0 and 0.139.0."""
 PATCHING_UNTIL = {"0.139.0": FIRST_PATCHING, "0.161.0": PATCHING_IN_LF}
 

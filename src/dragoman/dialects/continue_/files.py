@@ -6,6 +6,7 @@ import re
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.dialects.base.conversions import FLAG
 from dragoman.dialects.base.default_words import as_called
@@ -24,7 +25,7 @@ from dragoman.dialects.base.words import (
     words,
 )
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.edit_rules import EditRules, Step
+from dragoman.model.edit_rules import AS_GIVEN, EditRules, Step
 
 NOT_OFFERED = "models call it, and no version that was captured offers it"
 
@@ -88,6 +89,10 @@ def _headed(operation: op.Operation, outcome: out.ChangesOutcome) -> out.Changes
     """A change whose difference begins as the client's do (1.5.47): the path, and a line under it."""
     changes = []
     for change in outcome.changes:
+        if change.kind == "unchanged" and isinstance(operation, op.WriteFile) and not outcome.preview:
+            # A file that is written as it was is told as any other, with a difference that has no lines.
+            name = change.path.lstrip("/")
+            change = msgspec.structs.replace(change, kind="modified", diff=f"--- a/{name}\n+++ b/{name}\n")
         found = _OUR_HEAD.match(change.diff or "")
         if found is not None and change.diff is not None:
             path = as_called(operation, change.path)
@@ -152,10 +157,15 @@ class ChangingFiles:
     )
 
 
+WRITE_RULES = EditRules(whole_file=replace(AS_GIVEN, empty_is_new=True), encoding="utf_8", diff_line_ends=True)
+"""Seen with 1.5.47 on loopback."""
+
+
 class Write(ChangingFiles, Spelling[op.WriteFile]):
     """Write a whole file. An existing file is replaced; missing folders are created."""
 
     native_name = "Write"
+    edit_rules = WRITE_RULES
 
     filepath: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")
@@ -182,6 +192,7 @@ EDIT_RULES = EditRules(
     file_view="kept",
     byte_order_mark="text",
     texts_view="kept",
+    encoding="utf_8",
     diff_line_ends=True,
 )
 """Seen with 1.5.47 on loopback."""

@@ -166,7 +166,8 @@ _CREATED = (
             "Created file {path} with {_length} characters",
             kind="created",
             path=PATH,
-            _length=skipped(lambda asked: str(len(asked.content)), "[0-9]++"),
+            # UTF-16 units, as JavaScript counts.
+            _length=skipped(lambda asked: str(len(asked.content.encode("utf-16-le", "surrogatepass")) // 2), "[0-9]++"),
         ),
         asked=op.WriteFile,
     ),
@@ -206,6 +207,7 @@ EDIT_RULES = EditRules(
     file_view="kept",
     byte_order_mark="text",
     texts_view="new_as_first",
+    encoding="utf_8",
     delete_line_end="whole_lines",
 )
 """Seen with 1.0.70, 1.0.89 and 1.0.102 on loopback; the client is closed, and what its loose steps do is inferred from

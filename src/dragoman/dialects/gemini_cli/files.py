@@ -40,7 +40,7 @@ from dragoman.dialects.base.gemini_family import (
 from dragoman.dialects.base.spelling import Refusals, Spelling, Tells, absent, means, native_only, was
 from dragoman.dialects.base.words import one_of, picture, skipped, stays_text
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.edit_rules import EditRules, Step
+from dragoman.model.edit_rules import EditRules, Step, WholeFileRules
 
 from .results import first_line_left
 
@@ -137,20 +137,33 @@ class ListDirectory(Spelling[op.ListDirectory]):
 def _modified(_asked: op.Operation, change: out.Change, path: str) -> str:
     counted = "" if change.replacements is None else f" ({change.replacements} replacements)"
     sentence = f"Successfully modified file: {path}{counted}."
-    return f"{sentence} Here is the updated code:\n{_code(change)}" if change.shown else sentence
+    return sentence + _code(change)
 
 
 def _code(change: out.Change) -> str:
     """Lines around the changes, with an ellipsis for those between."""
+    if not change.shown:
+        return ""
     lines, following = [], 1
     for part in change.shown:
         lines += [*(["..."] if part.first_line > following else []), part.text]
         following = part.first_line + part.text.count("\n") + 1
     cut = change.total_lines is not None and following <= change.total_lines
-    return "\n".join([*lines, *(["..."] if cut else [])])
+    return "\n".join([" Here is the updated code:", *lines, *(["..."] if cut else [])])
 
 
-CHANGES = change_results(_modified, lambda native: first_line_left(text_of(native.content)))
+CHANGES = change_results(_modified, lambda native: first_line_left(text_of(native.content)), _code)
+
+
+WRITE_RULES = EditRules(
+    whole_file=WholeFileRules(line_ends="any", byte_order_mark="text"),
+    encoding="utf_8",
+    shows="places",
+    shown_around=5,
+)
+"""Seen with 0.53.0 and 0.61.0 on loopback."""
+FIRST_WRITE_RULES = replace(WRITE_RULES, shows="nothing")
+"""Seen with 0.28.2, which also takes white space off both ends of the text; that is not done here."""
 
 
 class WriteFile(Spelling[op.WriteFile]):
@@ -158,6 +171,7 @@ class WriteFile(Spelling[op.WriteFile]):
 
     native_name = "write_file"
     results = CHANGES
+    edit_rules, edit_rules_until = WRITE_RULES, {"0.28.2": FIRST_WRITE_RULES}
 
     file_path: str = means("path", "Path of the file.")
     content: str = means("content", "The whole new content.")
@@ -183,6 +197,7 @@ EDIT_RULES = EditRules(
     ),
     byte_order_mark="text",
     line_ends="any",
+    encoding="utf_8",
     final_newline="restored",
     shows="places",
     shown_around=5,

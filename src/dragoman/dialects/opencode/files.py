@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dragoman.dialects.base.conversions import FLAG, SOME
 from dragoman.dialects.base.default_words import tell_all, text_of, understand, up_to_here
-from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT
+from dragoman.dialects.base.edits import NEW_TEXT, OLD_TEXT, has_written
 from dragoman.dialects.base.patch_text import (
     ABOUT_PATCHES,
     OPENCODE,
@@ -45,7 +45,7 @@ from dragoman.dialects.base.words import (
 )
 from dragoman.model import operations as op, outcomes as out
 from dragoman.model.calls import NativeResult
-from dragoman.model.edit_rules import EditRules, PatchRules, Step
+from dragoman.model.edit_rules import AS_GIVEN, EditRules, PatchRules, Step, WholeFileRules
 
 PATCHING = ("gpt-5*",)
 """Models that are given `apply_patch`, since 1.1.53, where all others edit and write."""
@@ -321,10 +321,6 @@ _WRITTEN = "Wrote file successfully."
 _EDITED = "Edit applied successfully."
 
 
-def _has_written(outcome: out.ChangesOutcome) -> bool:
-    return bool(outcome.changes) and outcome.changes[0].kind in ("created", "modified")
-
-
 def _written(operation: op.Operation, outcome: out.Outcome, native: NativeResult) -> out.Outcome:
     """The log knows whether the file was there before."""
     existed = metadata(native).get("exists")
@@ -347,18 +343,25 @@ def _lines_changed(counts: Any) -> tuple[int | None, int | None]:
     return number(counts.get("additions")), number(counts.get("deletions"))
 
 
+WRITE_RULES = EditRules(whole_file=WholeFileRules(line_ends="as_given", byte_order_mark="one"), encoding="utf_8")
+"""Seen with 1.18.33 on loopback."""
+FIRST_WRITE_RULES = EditRules(read_first=True, whole_file=AS_GIVEN, encoding="utf_8")
+"""Seen with 1.1.53 and 1.2.15."""
+
+
 class Write(Spelling[op.WriteFile]):
     """Write a whole file; an existing one is replaced."""
 
     native_name = "write"
     since, families = "1.1.53", EDITING
+    edit_rules, edit_rules_until = WRITE_RULES, {"1.2.15": FIRST_WRITE_RULES}
 
     content: str = means("content", "The whole new content.")
     filePath: str = means("path", "Path of the file.")  # noqa: N815 - the native name
 
     # 1.0.162 and 1.1.11 log an empty text.
     results = one_of(
-        done(_WRITTEN, of=out.ChangesOutcome, when=_has_written),
+        done(_WRITTEN, of=out.ChangesOutcome, when=has_written),
         formerly=(words(out.DoneOutcome, "", note=None),),
         recorded=_written,
     )
@@ -382,7 +385,7 @@ _EDITS = one_of(
     done(
         _EDITED,
         of=out.ChangesOutcome,
-        when=lambda outcome: len(outcome.changes) == 1 and _has_written(outcome),
+        when=lambda outcome: len(outcome.changes) == 1 and has_written(outcome),
         asked=op.WriteFile,
     ),
     formerly=(
@@ -427,6 +430,8 @@ EDIT_RULES = EditRules(
     file_view="kept",
     byte_order_mark="one",
     texts_view="as_file",
+    whole_file=WRITE_RULES.whole_file,
+    encoding="utf_8",
     most_lines=True,
 )
 """Seen with 1.18.33 on loopback."""
@@ -534,8 +539,9 @@ PATCHING_RULES = EditRules(
         at_end="ignored",
         no_change="accept",
         moves_over=True,
-        adds_as_given=True,
-    )
+    ),
+    whole_file=replace(AS_GIVEN, byte_order_mark="text_once"),
+    encoding="utf_8",
 )
 """Seen in its source (d545d8f, 2026-08-19), and with 1.18.33 on loopback. It passes over hunks without "@@", and over
 all that follow "*** End of File", without a word; here such a patch is refused."""

@@ -28,7 +28,7 @@ from dragoman.dialects.base.gemini_family import (
 from dragoman.dialects.base.spelling import Refusals, Spelling, Tells, means, native_only, was
 from dragoman.dialects.base.words import count_of, one_of, picture, skipped, stays_text
 from dragoman.model import operations as op, outcomes as out
-from dragoman.model.edit_rules import EditRules, Step
+from dragoman.model.edit_rules import EditRules, Step, WholeFileRules
 
 OR_NULL = {"type": ["integer", "null"]}
 
@@ -142,16 +142,30 @@ class ZoomImage(Spelling[op.ViewImage]):
 def _updated(asked: op.Operation, change: out.Change, path: str) -> str:
     if isinstance(asked, op.EditNotebook):
         return f"Notebook {path} has been updated. {asked.mode} cell."
-    sentence = f"The file: {path} has been updated."
+    return f"The file: {path} has been updated.{_excerpt(change)}"
+
+
+def _excerpt(change: out.Change) -> str:
     if not change.shown:
-        return sentence
+        return ""
     (part,) = change.shown
     last = part.first_line + part.text.count("\n")
     lines = f"Showing lines {part.first_line}-{last} of {change.total_lines} from the edited file:"
-    return f"{sentence} {lines}\n\n---\n\n{part.text}"
+    return f" {lines}\n\n---\n\n{part.text}"
 
 
-CHANGES = change_results(_updated)
+CHANGES = change_results(_updated, shown=_excerpt)
+
+
+WRITE_RULES = EditRules(
+    read_first=True,
+    whole_file=WholeFileRules(line_ends="any", byte_order_mark="not_twice_but_high_first"),
+    encoding="that_fits",
+)
+"""Seen with 0.15.10 and 0.24.4 on loopback. The client writes "?" for a character that the file's encoding lacks; here
+such a text is refused."""
+FIRST_WRITE_RULES = EditRules(whole_file=WholeFileRules(line_ends="as_given"), encoding="utf_8")
+"""Seen with 0.10.1."""
 
 
 class WriteFile(Spelling[op.WriteFile]):
@@ -159,7 +173,7 @@ class WriteFile(Spelling[op.WriteFile]):
 
     native_name = "write_file"
     results = CHANGES
-    edit_rules, edit_rules_until = EditRules(read_first=True), {"0.15.10": EditRules()}
+    edit_rules, edit_rules_until = WRITE_RULES, {"0.10.1": FIRST_WRITE_RULES}
     refusals = Refusals({"not_read": "File {path} has not been read in this session."})
 
     file_path: str = means("path", "Absolute path of the file.")
@@ -180,9 +194,10 @@ EDIT_RULES = EditRules(
     empty_old="create",
     read_first=True,
     notebooks=False,
-    byte_order_mark="not_twice",
+    byte_order_mark="not_twice_but_high_first",
     texts_view="kept",
     line_ends="any",
+    encoding="that_fits",
     delete_line_end="sought",
     shows="span",
     shown_around=4,

@@ -21,10 +21,10 @@ from dragoman.model.operations import Edit, ReplaceLines
 from .diff import opcodes
 from .edit_search import Place, occurrences, search
 from .file_lines import LosesText, after_line_end
-from .folding import BLANKS_AT_ENDS, TYPOGRAPHY, decoded_escapes, folded_text, strip
+from .folding import TYPOGRAPHY, decoded_escapes, folded_text, strip, without_blanks_at_ends
 from .line_marks import line_name, mark_of, read_line_name
 from .patching import PASSES, patched, trimmed_anchors, whole_lines
-from .text import Document, encoded, printable, without_second_mark
+from .text import Document, check_encoding, encoded, printable, without_second_mark
 
 Fold = Callable[[str], str]
 # Why a text was not found although it nearly is there: how lines must be folded for it to be found.
@@ -43,9 +43,16 @@ def edited(data: bytes, edits: Sequence[Edit], path: str, rules: EditRules = EXA
     """The file after all edits, and how many places they changed."""
     if not edits:
         raise ToolError(f'no edits were given for "{path}"', kind="invalid_arguments")
+    check_encoding(data, path, rules)
     if rules.patch != EXACT.patch and all(edit.whole_lines for edit in edits):
         return patched(data, edits, path, rules.patch)
-    document = Document.of(data, path, rules.file_view, mark_is_text=rules.byte_order_mark == "text")
+    document = Document.of(
+        data,
+        path,
+        rules.file_view,
+        mark_is_text=rules.byte_order_mark == "text",
+        for_sure=rules.encoding == "that_fits",
+    )
     original = document.text
     total = 0
     line = 0
@@ -213,8 +220,8 @@ class _Task:
         encoded(edit.new)
         self.old = None if edit.old is None else self._as_seen(edit.old)
         self.new = self._as_seen(edit.new, is_new=True)
-        if rules.trim_new and not path.lower().endswith(".md"):
-            self.new = BLANKS_AT_ENDS.sub("", self.new)
+        if rules.trim_new:
+            self.new = without_blanks_at_ends(self.new, path)
         same = edit.old is not None and self._as_seen(edit.old, is_new=True) == self.new
         # Lines that a patch only shows, to say where it is, may be the same.
         if same and not edit.whole_lines and rules.identical == "refuse" and not (rules.empty_first and not self.old):
@@ -241,7 +248,9 @@ class _Task:
         view = self.rules.texts_view
         if self.rules.decode_escapes:
             text = decoded_escapes(text)
-        if (view == "kept" or (view == "new_as_first" and not is_new)) and not self.edit.whole_lines:
+        # Copilot CLI 1.0.102 leaves the line ends of a text that fills an empty file.
+        as_given = view == "kept" or (view == "new_as_first" and not (is_new and self.document.text))
+        if as_given and not self.edit.whole_lines:
             return text
         text = text.replace("\r\n", "\n")
         if view == "lf" and self.rules.file_view == "all_lf":

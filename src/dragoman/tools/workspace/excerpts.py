@@ -36,11 +36,32 @@ def excerpts(before: bytes, after: bytes, rules: EditRules) -> tuple[tuple[Excer
     # Each change is sought in the file as it was, where lines that ended with CRLF differ (Gemini CLI 0.61.0).
     in_lf = old.replace("\r\n", "\n").split("\n")
     changed = _span(in_lf, lines) if rules.shows == "span" else _places(old, new)
+    return _shown(changed, lines, rules), len(lines)
+
+
+def excerpts_of_whole(before: bytes | None, after: bytes, rules: EditRules) -> tuple[tuple[Excerpt, ...], int | None]:
+    """The same of a whole file that was written: all of it where no text was there, or where no line differs.
+
+    Gemini CLI 0.61.0 compares the lines without their ends.
+    """
+    if rules.shows == "nothing":
+        return (), None
+    old, given = (printable(data.decode("utf-8", "surrogateescape")) for data in (before or b"", after))
+    new = given.replace("\r\n", "\n")
+    lines = new.split("\n")
+    changed = _places(old.replace("\r\n", "\n"), new) if old and rules.shows == "places" else []
+    if changed:
+        return _shown(changed, lines, rules), len(lines)
+    whole = new if old not in ("", given) else given
+    return (Excerpt(1, "\n".join(whole.split("\n")[: rules.shown_most])),), len(lines)
+
+
+def _shown(changed: Sequence[tuple[int, int]], lines: Sequence[str], rules: EditRules) -> tuple[Excerpt, ...]:
     shown: list[Excerpt] = []
     for first, last in _widened(changed, rules.shown_around, len(lines)):
         stop = last if rules.shown_most is None else min(last, first + rules.shown_most)
         shown.append(Excerpt(first + 1, "\n".join(lines[first:stop])))
-    return tuple(shown), len(lines)
+    return tuple(shown)
 
 
 def _span(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:

@@ -50,6 +50,12 @@ BLANKS_AT_ENDS: Final = re.compile(f"[{_WITHIN_LINES}]+(?=[\r\n]|\\Z)")
 _WORDS = re.compile(f"[^{BLANKS}]+")
 
 
+def without_blanks_at_ends(text: str, path: str) -> str:
+    """A text without the blanks at the ends of its lines, unless it is Markdown, where they mean a break."""
+    # Claude Code 2.1.325 leaves them in `.md` and `.mdx`, and not in `.markdown` or `.qmd`.
+    return text if path.lower().endswith((".md", ".mdx")) else BLANKS_AT_ENDS.sub("", text)
+
+
 def strip(text: str) -> str:
     """A text without the white space at its ends."""
     return text.strip(BLANKS)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from dragoman.errors import ToolError
-from dragoman.model.edit_rules import EXACT, ByteOrderMark, EditRules
+from dragoman.model.edit_rules import EXACT, ByteOrderMark, EditRules, WholeFileRules
 
 # Longest first: the mark of UTF-32 begins with the mark of UTF-16.
 _MARKS = (
@@ -39,7 +39,7 @@ class Encoding(NamedTuple):
     @property
     def errors(self) -> str:
         """Bytes that are not UTF-8 travel through the text as lone surrogates and come out unchanged."""
-        return "surrogateescape" if self.codec == "utf-8" else "strict"
+        return "surrogateescape" if self.codec in ("utf-8", "ascii") else "strict"
 
 
 UTF_8 = Encoding("utf-8", "utf-8")
@@ -91,6 +91,26 @@ def decode(data: bytes) -> tuple[str, Encoding] | None:
     return encoding and (data[len(encoding.mark) :].decode(encoding.codec, encoding.errors), encoding)
 
 
+_SEVERAL_STRAYS = re.compile(rb"[\x80-\xff]{3}")
+_CONTROLS = re.compile(rb"[\x80-\x9f]")
+
+
+def decode_for_sure(data: bytes) -> tuple[str, Encoding] | None:
+    """As `decode`, where a text in an encoding that is only guessed must take no character that it may lack.
+
+    A file with none of the characters that Windows-1252 has and ISO-8859-1 lacks is in ISO-8859-1. Where bytes beyond
+    ASCII stand together, as in Cyrillic or Asian text, nobody knows what they mean: nothing but ASCII can be added.
+    """
+    decoded = decode(data)
+    if decoded is None or decoded[1].codec not in ("cp1252", "latin-1"):
+        return decoded
+    if _SEVERAL_STRAYS.search(data):
+        return data.decode("ascii", "surrogateescape"), Encoding("an encoding that is not known", "ascii")
+    if _CONTROLS.search(data):
+        return decoded
+    return data.decode("latin-1"), Encoding("ISO-8859-1", "latin-1")
+
+
 def encode(text: str, encoding: Encoding) -> bytes:
     """The inverse of `decode`."""
     try:
@@ -99,7 +119,7 @@ def encode(text: str, encoding: Encoding) -> bytes:
         character = text[error.start]
         raise ToolError(
             f"the file is in {encoding.name}, which has no {character!r} (U+{ord(character):04X}); "
-            "use other characters, or write the whole file to change it to UTF-8",
+            "use other characters, or convert the file to UTF-8 first",
             details={"reason": "encoding", "encoding": encoding.name},
         ) from None
 
@@ -116,7 +136,8 @@ def without_second_mark(text: str, encoding: Encoding, mark: ByteOrderMark) -> s
     if mark == "one":
         rest = text.lstrip("\ufeff")
         return rest if encoding.mark or rest == text else f"\ufeff{rest}"
-    return text.removeprefix("\ufeff") if mark == "not_twice" and encoding.mark else text
+    twice = mark == "kept" or (mark == "not_twice_but_high_first" and encoding.codec == "utf-16-be")
+    return text if twice or mark == "text" or not encoding.mark else text.removeprefix("\ufeff")
 
 
 def encoded(text: str) -> bytes:
@@ -153,39 +174,77 @@ def most_common_end(text: str) -> str:
     return "\r\n" if crlf > lf else "\n"
 
 
-def rewritten(before: bytes | None, content: str, rules: EditRules = EXACT) -> bytes:
-    """`content` as the whole of a file: in the file's encoding and line ends where it had any.
-
-    Line ends are the file's when it had "\\r\\n" throughout and `content` has none, unless the rules say otherwise;
-    text its encoding cannot say makes it UTF-8.
-    """
-    content = _whole(before, content, rules)
-    plain = encoded(content)
-    decoded = decode(before) if before else None
+def rewritten(before: bytes | None, content: str, path: str, rules: EditRules = EXACT) -> bytes:
+    """`content` as the whole of a file, with what the rules keep of the one that was there (`None`: none was)."""
+    encoded(content)
+    whole = rules.whole_file
+    check_encoding(before, path, rules, whole=True)
+    newline = "\r\n" if "\r\n" in content else "\n"
+    ends = whole.ends_with_newline == "always" or (whole.ends_with_newline == "new" and before is None)
+    if ends and not content.endswith("\n"):
+        content += newline
+    decoded = _decoded_by(before or b"", rules)
     if decoded is None:
-        return plain
+        return encoded(content)
     text, encoding = decoded
-    if encoding.mark:
-        # The mark is the file's own already.
-        content = content.removeprefix("\ufeff")
-    if "\r\n" not in content and 0 < text.count("\n") == text.count("\r\n"):
-        content = content.replace("\n", "\r\n")
+    content = _with_line_ends(content, text, whole)
+    content, encoding = _with_mark_of(content, encoding, whole.byte_order_mark)
     try:
         return encode(content, encoding)
     except ToolError:
+        if rules.encoding != "any":
+            raise
         return encoded(content)
 
 
-def _whole(before: bytes | None, content: str, rules: EditRules) -> str:
-    """A whole file's text with the line ends that the rules of a client give it."""
-    decoded = decode(before) if before else None
-    newline = "\r\n" if "\r\n" in content else "\n"
-    if rules.whole_file_line_ends == "most" and newline == "\n" and decoded is not None:
-        newline = most_common_end(decoded[0])
-        if newline != "\n":
-            content = content.replace("\r", "\n").replace("\n", newline)
-    ends = rules.whole_file_end == "always" or (rules.whole_file_end == "new" and before is None)
-    return content + newline if ends and not content.endswith(newline) else content
+def _decoded_by(data: bytes, rules: EditRules) -> tuple[str, Encoding] | None:
+    if rules.encoding == "utf_8":
+        return _as_utf_8(data)
+    return decode_for_sure(data) if rules.encoding == "that_fits" else decode(data)
+
+
+def _as_utf_8(data: bytes) -> tuple[str, Encoding]:
+    """A file as those see it who take all files for UTF-8."""
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    return data[len(mark) :].decode("utf-8", "surrogateescape"), UTF_8._replace(mark=mark)
+
+
+def _with_line_ends(content: str, before: str, rules: WholeFileRules) -> str:
+    """A whole file's text with the line ends that the rules give it."""
+    has_crlf = "\r\n" in content
+    match rules.line_ends:
+        case "if_all" if not has_crlf and 0 < before.count("\n") == before.count("\r\n"):
+            return content.replace("\n", "\r\n")
+        case "any" if "\r\n" in before:
+            return content.replace("\r\n", "\n").replace("\n", "\r\n")
+        case "most" if not has_crlf and (newline := most_common_end(before)) != "\n":
+            return content.replace("\r", "\n").replace("\n", newline)
+    return content
+
+
+def _with_mark_of(content: str, encoding: Encoding, rule: ByteOrderMark) -> tuple[str, Encoding]:
+    """A whole file's text and its encoding, with the byte order mark before it that the rules keep."""
+    if rule in ("text", "text_once") or (rule == "not_alone" and not content):
+        unmarked = encoding._replace(mark=b"")
+        return without_second_mark(content, unmarked, "one" if rule == "text_once" else "text"), unmarked
+    return without_second_mark(content, encoding, rule), encoding
+
+
+def check_encoding(data: bytes | None, path: str, rules: EditRules, *, whole: bool = False) -> None:
+    """Refuse a file in an encoding that the rules do not write."""
+    if not data or rules.encoding in ("any", "that_fits") or (whole and rules.encoding == "utf_8"):
+        return
+    encoding = sniff(data)
+    if encoding is None:
+        raise binary(path, data)
+    if (encoding.codec == "utf-8" and _decodes(data, "utf-8", whole=True)) or (
+        encoding.name == "utf-16-le" and rules.encoding == "utf_8_or_16"
+    ):
+        return
+    raise ToolError(
+        f'"{path}" is not UTF-8 but {encoding.name}, as far as its bytes tell, and would be damaged; convert it first',
+        details={"reason": "encoding", "encoding": encoding.name, "path": path},
+    )
 
 
 class Document:
@@ -215,10 +274,16 @@ class Document:
 
     @classmethod
     def of(
-        cls, data: bytes, path: str, view: Literal["lf", "kept", "all_lf"] = "lf", *, mark_is_text: bool = False
+        cls,
+        data: bytes,
+        path: str,
+        view: Literal["lf", "kept", "all_lf"] = "lf",
+        *,
+        mark_is_text: bool = False,
+        for_sure: bool = False,
     ) -> Document:
         """The text of a file, or the failure that it has none; UTF-8's byte order mark may be its first character."""
-        decoded = decode(data)
+        decoded = decode_for_sure(data) if for_sure else decode(data)
         if decoded is None:
             raise binary(path, data)
         text, encoding = with_mark(*decoded) if mark_is_text else decoded

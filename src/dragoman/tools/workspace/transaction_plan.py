@@ -224,13 +224,13 @@ class Draft:
         """Whether a folder this transaction makes is still needed."""
         return any(state is not None and path.startswith(f"{folder}/") for path, state in self._states.items())
 
-    def write(self, path: str, data: bytes, *, overwrite: bool) -> Change:
+    def write(self, path: str, data: bytes, *, overwrite: bool, **facts: Any) -> Change:
         target = self.resolve(path)
         if not self.exists(target):
             if target not in self._states:
                 self.workspace.check_not_taken_away(target)
             self.put(target, data)
-            return self._changed(target, None, data)
+            return self._changed(target, None, data, **facts)
         if not overwrite:
             raise ToolError(
                 f"{shown(path)} exists already; choose another path, or edit it",
@@ -238,7 +238,7 @@ class Draft:
             )
         before = self.data(target)
         self.put(target, data)
-        return self._changed(target, before, data, was_there=True)
+        return self._changed(target, before, data, was_there=True, **facts)
 
     def restore(self, path: str, data: bytes | None) -> Change:
         """Give a resolved path a content it had before; `None` takes the file away."""
@@ -249,11 +249,12 @@ class Draft:
         return self._changed(path, before, None, was_there=True)
 
     def write_text(self, operation: op.WriteFile) -> Change:
-        target, content = self.resolve(operation.path), operation.content
-        if self.rules.decode_escapes:
-            from .folding import decoded_escapes
+        from .excerpts import excerpts_of_whole
 
-            content = decoded_escapes(content)
+        target = self.resolve(operation.path)
+        exists = self.exists(target)
+        # Claude Code 2.1.325 leaves blanks where an edit of nothing makes a file.
+        content = self._as_written(operation.content, target, trims=exists or operation.overwrite)
         if self.rules.empty_old == "fill_blank" and not content:
             raise ToolError(
                 "the old and the new text are both empty, so nothing would change",
@@ -261,11 +262,37 @@ class Draft:
                 details={"reason": "no_change", "path": operation.path},
             )
         overwrite = self._is_blank(target) or (operation.overwrite and self.rules.empty_old != "create")
-        if operation.overwrite and self.exists(target):
+        if operation.overwrite and exists:
             self._check_read(target, operation.path)
-        kept = overwrite and self.exists(target) and not self.rules.patch.adds_as_given
-        before = self.data(target) if kept else None
-        return self.write(operation.path, rewritten(before, content, self.rules), overwrite=overwrite)
+        before = self.data(target) if overwrite and exists else None
+        after = rewritten(before, content, operation.path, self.rules)
+        if after == before and not operation.overwrite:
+            raise ToolError(
+                f"{shown(operation.path)} has this text already",
+                details={"reason": "no_change", "path": operation.path},
+            )
+        lines, total = excerpts_of_whole(before, after, self.rules)
+        change = self.write(
+            operation.path,
+            after,
+            overwrite=overwrite,
+            shows_line_ends=self.rules.diff_line_ends,
+            shows_mark=self.rules.diff_line_ends,
+            shown=lines,
+            total_lines=total,
+            current=self.rules.says_current if operation.overwrite else self._says_current(before),
+        )
+        if before == b"" and self.rules.whole_file.empty_is_new:
+            change = msgspec.structs.replace(change, kind="created")
+            self.changes[-1] = self.changes[-1]._replace(change=change)
+        return change
+
+    def _as_written(self, content: str, path: str, *, trims: bool) -> str:
+        from .folding import decoded_escapes, without_blanks_at_ends
+
+        if self.rules.decode_escapes:
+            content = decoded_escapes(content)
+        return without_blanks_at_ends(content, path) if trims and self.rules.trim_new else content
 
     def _check_read(self, target: str, path: str) -> None:
         if self.rules.read_first and target not in self._states and not self.workspace.was_read(target):
@@ -290,7 +317,7 @@ class Draft:
 
         target, rules = self.resolve(operation.path), self.rules
         if rules.missing == "create" and not self.exists(target):
-            return self.write(operation.path, rewritten(None, operation.edits[0].new), overwrite=False)
+            return self.write(operation.path, rewritten(None, operation.edits[0].new, operation.path), overwrite=False)
         if not rules.notebooks and target.lower().endswith(".ipynb"):
             raise ToolError(
                 f"{shown(operation.path)} is a notebook, which is not edited as text; edit its cells",
@@ -313,7 +340,12 @@ class Draft:
             replacements=replacements,
             shown=lines,
             total_lines=total,
+            current=self._says_current(before),
         )
+
+    def _says_current(self, before: bytes | None) -> bool:
+        """Claude Code 2.1.325 does not say it of an edit of a file that ends with a lone CR."""
+        return self.rules.says_current and not (before or b"").endswith(b"\r")
 
     def insert(self, operation: op.InsertText) -> Change:
         from .edits import inserted
@@ -381,8 +413,6 @@ class Draft:
             self._links_gone.add(path)
 
     def _changed(self, path: str, before: bytes | None, after: bytes | None, **facts: Any) -> Change:
-        # Claude Code 2.1.325 does not say it of a file that ends with a lone CR.
-        facts["current"] = self.rules.says_current and not (after or b"").endswith(b"\r")
         self.changes.append(FileChange(changed(path, before, after, **facts), before, after))
         return self.changes[-1].change
 
