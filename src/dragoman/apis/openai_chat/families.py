@@ -51,7 +51,7 @@ FEATURES = Features(
 _OPENAI: Mapping[str, Any] = {
     "choices": ("auto", "none", "required", "one", "subset"),  # `allowed_tools`: in openai 3.49.0
     "strict_tools": True,
-    "cache_key": True,  # `prompt_cache_key`: OpenAI (gpt-5.6-sol, July 2026); others may refuse unknown keys
+    "cache_key": True,  # `prompt_cache_key`: OpenAI (gpt-5-nano, gpt-5.6-sol, 2026); others may refuse it
     "call_id_length": 40,  # "Invalid 'messages[1].tool_calls[0].id': string too long. Expected … maximum length 40"
     "developer": True,
     "video": False,  # content parts of openai 3.49.0: text, image_url, input_audio (wav, mp3), file
@@ -112,7 +112,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("glm-*", {"thinking_form": "type"}),
     ("grok-*", {"effort_off": None}),
     *(
-        # Mistral: `random_seed`, and usage unasked (recorded by dd-trace-py and rig, 2025-12 to 2026-07).
+        # Mistral: `random_seed`, and usage unasked (recorded by dd-trace-py and chatlas, 2025-12 to 2026-07).
         (f"{name}*", {"seed_key": "random_seed", "include_usage": False})
         for name in (
             "mistral-",

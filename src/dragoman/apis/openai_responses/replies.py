@@ -14,7 +14,7 @@ from dragoman.model.json_values import as_name, as_object, as_text
 from .fields import NAME, as_count, own, without
 from .items import read_items
 
-_STOPPED = ("completed", "complete")  # the second: gpt-5 in March 2025 (pydantic-ai)
+_STOPPED = ("completed", "complete")  # the second: pydantic-ai in 2025, perhaps edited by hand
 _CUT: Mapping[str, FinishReason] = {
     "max_output_tokens": FinishReason.LENGTH,
     "content_filter": FinishReason.FILTERED,

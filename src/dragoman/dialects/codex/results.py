@@ -325,7 +325,7 @@ class PatchResults:
 # ── pictures, agents, resources ──────────────────────────────────────────────
 
 PLAN_HEARD = one_of(words(out.PlanOutcome, "Plan updated", items=CALLED, explanation=CALLED))
-"""A plan that was said is the plan as it stands, so "Plan updated" is enough (0.20 to 0.156)."""
+"""A plan that was said is the plan as it stands, so "Plan updated" is enough (0.20 to 0.151)."""
 
 _ATTACHED = "attached local image path"
 IMAGE_SHOWN = one_of(formerly=(words(out.DoneOutcome, _ATTACHED, note=_ATTACHED),))

@@ -10,7 +10,7 @@ from dragoman.model import outcomes as out
 from dragoman.model.calls import Call, NativeResult
 
 _REFUSED = re.compile(r"\[Operation Cancelled\] Reason: User (?:denied|did not allow)")
-"""What a call is told to be that the user did not approve (sessions of January to April 2026); its state is that of one
+"""What a call is told to be that the user did not approve (sessions of October 2025 to April 2026); its state is that of one
 that was stopped."""
 
 
