@@ -58,7 +58,7 @@ FAMILIES: Sequence[tuple[str, Mapping[str, Any]]] = (
     # The API's message: "'minimal' is not supported with the 'o4-mini' model. … 'low', 'medium', and 'high'".
     ("o[134]*", _O_SERIES),
     ("*/o[134]*", _O_SERIES),
-    # gpt-5 takes "minimal" (mirascope, January 2026); tool search is recorded on 5.3-codex and from 5.4 on (March 2026).
+    # gpt-5 takes "minimal" (mirascope, January 2026); tool search is recorded on 5.3-codex and from 5.4 on.
     ("*gpt-5*", {"efforts": ("minimal", "low", "medium", "high"), "deferred_tools": False, "sampling": False}),
     # the API's message: gpt-5.1 refuses "minimal" and names these (openai-agents-python#2089)
     ("*gpt-5.[1-9]*", {"efforts": ("none", "low", "medium", "high")}),

@@ -10,8 +10,8 @@ from dragoman.model import outcomes as out
 from dragoman.model.calls import Call, NativeResult
 
 _REFUSED = re.compile(r"\[Operation Cancelled\] Reason: User (?:denied|did not allow)")
-"""What a call is told to be that the user did not approve (sessions of October 2025 to April 2026); its state is that of one
-that was stopped."""
+"""What a call is told to be that the user did not approve (sessions of October 2025 to April 2026); its state is that
+of one that was stopped."""
 
 
 class GeminiFailures:
