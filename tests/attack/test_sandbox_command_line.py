@@ -378,6 +378,26 @@ def test_other_programs_are_out_of_reach_through_their_sockets(nobody: Somebody)
         assert nobody.attempts(attempts, "--sandbox", "off") == set("0123"), "the attack works without"
 
 
+@pytest.mark.parametrize("mechanism", ["bubblewrap", "landlock"])
+def test_a_command_can_neither_write_to_the_users_terminal_nor_read_from_it(nobody: Somebody, mechanism: str) -> None:
+    """A command cannot paint over a question on the terminal that it was asked at, nor take its answer."""
+    ours, theirs = os.openpty()
+    try:
+        name = os.ttyname(theirs)
+        os.chown(name, NOBODY, NOBODY)
+        os.write(ours, b"yes\n")
+        ways = {
+            "write": f"echo evil >{name}",
+            "read": f"timeout 5 head -c 1 {name}",
+            "both": f"timeout 5 cat {name} <>{name}",
+        }
+        assert nobody.attempts(ways, "--sandbox", mechanism) == set()
+        assert nobody.attempts({"write": ways["write"]}, "--sandbox", "off") == {"write"}, "the attack works without"
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
 def test_landlock_is_used_where_bubblewrap_may_not_work(nobody: Somebody) -> None:
     """Where bubblewrap is installed and not allowed to work, commands run in Landlock."""
     nobody.own()

@@ -37,7 +37,10 @@ _CHANGE_FOLDER = sum(1 << bit for bit in range(4, 14))
 _MAKE_DEVICES = 1 << 6 | 1 << 11
 # What root may do with files and its own processes; the rest (mounting, tracing, modules …) leads out of any sandbox.
 _KEPT_CAPABILITIES = (0, 1, 3, 4, 5, 6, 7, 10)
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx")
+# Every terminal of this user: on one a question could be painted over, or its answer be read. Landlock allows all of a
+# folder or nothing, so a command cannot make itself another one.
+_TERMINALS = "/dev/pts"
 _ABSTRACT_SOCKETS, _SIGNALS = 1, 2
 
 
@@ -56,7 +59,7 @@ def confine(confinement: Confinement) -> None:
     version = landlock_version()
     files = confinement["files"]
     to_file = _WRITE_FILE | _TRUNCATE | (_IOCTL_DEVICE if version >= 5 else 0)
-    reading = _READ_FILE if files is not None and files["hidden"] else 0
+    reading = _READ_FILE if files is not None else 0
     to_folder = to_file | _CHANGE_FOLDER
     handled = 0 if files is None else to_folder | reading
     tcp = 0 if confinement["network"] else 0b11
@@ -70,11 +73,10 @@ def confine(confinement: Confinement) -> None:
     if files is not None:
         for path in files["writable"]:
             _allow_below(ruleset, path, to_file | reading, to_folder & ~_MAKE_DEVICES | reading)
-        for path in _DEVICES:
-            _allow_below(ruleset, path, to_file, to_file)
-        if reading:
-            for path in (*_beside(files["hidden"]), *files["shown"]):
-                _allow_below(ruleset, path, reading, reading)
+        for path in (*_DEVICES, *_own_terminal()):
+            _allow_below(ruleset, path, to_file | reading, to_file | reading)
+        for path in (*_beside([*files["hidden"], _TERMINALS]), *files["shown"]):
+            _allow_below(ruleset, path, reading, reading)
         for capability in range(64):
             if capability not in _KEPT_CAPABILITIES:
                 _prctl(24, capability)  # out of the bounding set; refused where there is none to lose
@@ -87,6 +89,14 @@ def confined(confinement: str, *arguments: str) -> None:
     """Become a command under a confinement: for the trial whether it works here."""
     confine(marshal.loads(bytes.fromhex(confinement)))
     os.execv(arguments[0], list(arguments))
+
+
+def _own_terminal() -> list[str]:
+    """The terminal that a command is given as its input, if it is given one."""
+    try:
+        return [os.ttyname(0)]
+    except OSError:
+        return []
 
 
 def _beside(hidden: list[str]) -> list[str]:
