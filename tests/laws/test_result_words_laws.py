@@ -78,7 +78,7 @@ def said_by(draw: st.DrawFn, template: Template, operation: op.Operation) -> Any
                 for name in fields_of(node):
                     if name in template.hints:
                         fields[name] = draw(_of_field(template, name, texts))
-            elif isinstance(node, OptionalPart) and node.said:
+            elif isinstance(node, OptionalPart) and node.written:
                 there = draw(st.booleans())
                 if there:
                     fill(node.nodes)
