@@ -202,7 +202,8 @@ def states(message: dict[str, Any]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 async def test_calls_are_approved_and_refused_in_a_page_of_vercel(framework: str) -> None:
-    engine, front_end = asks_first(calls("a", "Rome", "Oslo"), calls("b", "Atlantis"), says("Clear."), says("Bye."))
+    # A server that begins to count its calls anew in each reply.
+    engine, front_end = asks_first(calls("a", "Rome", "Oslo"), calls("a", "Atlantis"), says("Clear."), says("Bye."))
     actions: list[dict[str, Any]] = [
         {"say": "How is Rome?"},
         {"answers": [{"approved": True}, {"approved": False, "reason": "too cold"}]},
@@ -217,12 +218,16 @@ async def test_calls_are_approved_and_refused_in_a_page_of_vercel(framework: str
     assert "does not wait here any more" in found["errors"][0]
     assert [len(messages) for messages in found["log"]] == [2, 2, 2, 2, 4]
     again, done = (states(messages[1]) for messages in found["log"][1:3])
+    other = again[2][0]
     assert again == [
         ("a0", "output-available"),
         ("a1", "output-error"),
-        ("b0", "approval-responded"),
+        (other, "approval-responded"),
     ]  # as the other tab then sends it
-    assert done == [*again[:2], ("b0", "output-error")]
+    assert done == [*again[:2], (other, "output-error")]
+    assert [part["input"] for part in found["messages"][1]["parts"] if part["type"] == "dynamic-tool"] == [
+        {"city": city} for city in ("Rome", "Oslo", "Atlantis")
+    ]
     results = [
         part.result.content
         for item in engine.requests[3].conversation

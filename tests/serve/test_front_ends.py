@@ -309,6 +309,20 @@ def test_whatever_chunks_come_each_part_is_begun_continued_and_ended(chunks: lis
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_calls_of_one_id_are_calls_of_their_own_in_the_page(protocol: Name) -> None:
+    with ScriptedEngine([calling(city="Rome"), calling(city="Oslo"), "Done."]) as engine:
+        events = await events_of(FrontEnd(Orchestrator(engine, [weather]), protocol), asking(protocol, ("user", "Hi")))
+    ids = [event["toolCallId"] for event in events if event["type"] in ("TOOL_CALL_START", "tool-input-start")]
+    results = [
+        (event["toolCallId"], event.get("content") or event["output"])
+        for event in events
+        if event["type"] in ("TOOL_CALL_RESULT", "tool-output-available")
+    ]
+    assert len(set(ids)) == 2
+    assert results == list(zip(ids, ["clear in Rome", "clear in Oslo"], strict=True))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_results_of_earlier_runs_are_not_told_again(protocol: Name) -> None:
     history = asking(protocol, ("user", "Hi"))
     if protocol == "ag_ui":

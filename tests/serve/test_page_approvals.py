@@ -165,6 +165,25 @@ async def test_a_call_is_asked_about_as_it_may_be_shown_and_run_as_it_is(protoco
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_calls_of_one_id_are_asked_about_each_by_itself(protocol: Name) -> None:
+    town = Town()
+    with ScriptedEngine([calling("a stone"), calling("a tree"), calling("a friend"), "Done."]) as engine:
+        front_end = FrontEnd(Orchestrator(engine, [town.tool], ASK), protocol, approvals=True)
+        events = await events_of(front_end, asking(protocol, ("user", "Hi")))
+        shown = []
+        for target, answer in (("a stone", True), ("a tree", True), ("a friend", False)):
+            ((call, id),) = asked_in(events).items()
+            (begun,) = {event["toolCallId"] for event in events if target in str(event) and "struck" not in str(event)}
+            assert begun == call
+            shown.append(call)
+            events = await events_of(front_end, answering(protocol, {id: answer}))
+            result = next(event for event in events if "RESULT" in event["type"] or "output" in event["type"])
+            assert result["toolCallId"] == call
+    assert len(set(shown)) == 3
+    assert town.struck == ["a stone", "a tree"]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_limits_hold_across_the_wait(protocol: Name) -> None:
     town = Town()
     with ScriptedEngine([calling("a stone")]) as engine:

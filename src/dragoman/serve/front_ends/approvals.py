@@ -16,7 +16,7 @@ from dragoman.engine import Answer, Approver, Question, RunResult
 from dragoman.errors import ConfigError
 from dragoman.model import AnyEvent, NativeCall, conversation as conv, events as ev
 
-from .protocol import Asked, Asking, new_id
+from .protocol import Asked, Asking, RunWriter, new_id
 
 _MOST = 1000
 """How many waiting runs are kept: people who close the page never answer."""
@@ -44,13 +44,17 @@ class PageApprover:
 
 
 class WaitingRun(msgspec.Struct, frozen=True):
-    """A run that waits: its conversation, its events so far, and what it asks about, by the ids of the answers."""
+    """A run that waits: its conversation, its events so far, and what it asks about, by the ids of the answers.
+
+    `writer` knows what the page has of it.
+    """
 
     thread: str
     run: str
     conversation: conv.Conversation
     events: list[AnyEvent]
     questions: Mapping[str, Question]
+    writer: RunWriter
 
     def asking(self) -> list[Asking]:
         """What the page is asked, with the calls as events show them."""
@@ -81,12 +85,18 @@ class WaitingRuns:
         return len(self._runs)
 
     def keep(
-        self, asked: Asked, run: str, result: RunResult[Any], events: list[AnyEvent], questions: Iterable[Question]
+        self,
+        asked: Asked,
+        run: str,
+        result: RunResult[Any],
+        events: list[AnyEvent],
+        questions: Iterable[Question],
+        writer: RunWriter,
     ) -> WaitingRun:
         """Keeps a run that waits."""
         waiting = {call.id for call in result.waiting}
         wanted = {new_id(): question for question in questions if question.call.id in waiting}
-        kept = WaitingRun(asked.thread, run, result.conversation, events, wanted)
+        kept = WaitingRun(asked.thread, run, result.conversation, events, wanted, writer)
         self._runs[run] = kept
         self._of_answer |= dict.fromkeys(wanted, run)
         while len(self._runs) > _MOST:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -88,12 +88,19 @@ class RunWriter(abc.ABC):
         self._open: tuple[Kind, str] | None = None
         """The part that was begun, and its id."""
         self._round = 0
+        # A page knows calls by their ids. Some servers use the same ones in every reply: such a call gets another id.
+        self._shown: dict[str, str] = {}
+        """The id in the page of the last call with an id; all other ids below are those in the page."""
+        self._taken = {
+            part.call.id for item in asked.conversation for part in item.parts if isinstance(part, conv.CallPart)
+        }
+        """Ids that the page has already."""
         self._calls: set[str] = set()
         """Ids of calls that were begun in this run."""
         self._streamed: set[str] = set()
         """Ids of calls of whose arguments some were sent."""
         self._of_round: set[str] = set()
-        """Ids of calls that were begun in this round."""
+        """The own ids of calls that were begun in this round."""
         self._ended: set[str] = set()
         self._returned: set[str] = set()
 
@@ -118,8 +125,8 @@ class RunWriter(abc.ABC):
                 return self._citation(item.citation)
             case req.Restarted():
                 ended = self._close_all()
-                for known in (self._calls, self._streamed, self._ended):
-                    known -= self._of_round
+                for known in (self._calls, self._streamed, self._ended, self._taken):
+                    known -= {self._shown[id] for id in self._of_round}
                 self._of_round = set()
                 return [*ended, *self._restarted()]
             case ev.Event():
@@ -139,16 +146,21 @@ class RunWriter(abc.ABC):
                 return self._tool_returned(event.result)
         return []
 
-    def continues(self, calls: Collection[str]) -> None:
-        """Says that the client has these calls already, without results."""
-        self._calls.update(calls)
-        self._ended.update(calls)
+    def continues(self, before: RunWriter) -> None:
+        """Continues the run that another writer wrote until it waited: the page has what that one sent."""
+        self._shown |= before._shown
+        self._taken |= before._taken
+        self._calls |= before._calls
+        self._ended |= before._calls
+        self._returned |= before._returned
+        self._of_round |= before._of_round
 
     def waits(self, asking: Sequence[Asking], result: RunResult[Any]) -> Events:
         """The end of a run that waits for approval of calls."""
         shown = [event for one in asking for event in self._whole_call(one.call)]
         ended = [*self._close_all(), *(self._end_round() if self._round else [])]
-        return [*shown, *ended, *self._ask(asking, result)]
+        known = [Asking(one.id, self._in_page(one.call), one.reason) for one in asking]
+        return [*shown, *ended, *self._ask(known, result)]
 
     def finished(self, result: RunResult[Any]) -> Events:
         """The end of a run that was completed."""
@@ -186,30 +198,37 @@ class RunWriter(abc.ABC):
         return [*self._close(), *(event for id in broken for event in self._broken_call(id))]
 
     def _begin_call(self, id: str, name: str) -> Events:
-        if id in self._calls:
+        if id in self._of_round:
             return []
-        self._calls.add(id)
         self._of_round.add(id)
-        return [*self._close(), *self._call(id, name)]
+        shown = self._shown[id] = new_id() if id in self._taken else id
+        self._calls.add(shown)
+        self._taken.add(shown)
+        return [*self._close(), *self._call(shown, name)]
+
+    def _in_page(self, call: NativeCall) -> NativeCall:
+        return msgspec.structs.replace(call, id=self._shown.get(call.id, call.id))
 
     def _arguments(self, chunk: req.ArgumentsChunk) -> Events:
         # With a path it is a piece of one value, not of the JSON text: those arguments are sent whole.
         if chunk.path is not None or not chunk.text:
             return []
-        if chunk.call_id not in self._calls or chunk.call_id in self._ended:
+        id = self._shown.get(chunk.call_id)
+        if id is None or chunk.call_id not in self._of_round or id in self._ended:
             return []
-        self._streamed.add(chunk.call_id)
-        return [self._more_arguments(chunk.call_id, chunk.text)]
+        self._streamed.add(id)
+        return [self._more_arguments(id, chunk.text)]
 
     def _whole_call(self, call: NativeCall) -> Events:
         """The end of a call, with all of it that was not sent before."""
-        if call.id in self._ended:
-            return []
-        self._ended.add(call.id)
         begun = self._begin_call(call.id, call.name)
-        if call.id not in self._streamed:
-            begun.append(self._more_arguments(call.id, arguments_text(call)))
-        return [*begun, *self._end_call(call)]
+        shown = self._in_page(call)
+        if shown.id in self._ended:
+            return []
+        self._ended.add(shown.id)
+        if shown.id not in self._streamed:
+            begun.append(self._more_arguments(shown.id, arguments_text(call)))
+        return [*begun, *self._end_call(shown)]
 
     def _tool_returned(self, result: Result) -> Events:
         if result.native is None:
@@ -218,10 +237,11 @@ class RunWriter(abc.ABC):
         return self._result(result.native, failed=failed)
 
     def _result(self, result: NativeResult, *, failed: bool) -> Events:
-        if result.call_id not in self._ended or result.call_id in self._returned:
+        id = self._shown.get(result.call_id)
+        if id is None or id not in self._ended or id in self._returned:
             return []  # results of earlier runs are sent when this one starts
-        self._returned.add(result.call_id)
-        return self._returned_call(result, failed=failed)
+        self._returned.add(id)
+        return self._returned_call(msgspec.structs.replace(result, call_id=id), failed=failed)
 
     # ── what a protocol writes ─────────────────────────────────────────────
 

@@ -135,7 +135,7 @@ class FrontEnd:
                     yield _sse(writer.item(item))
                 result = await running.result()
                 if self._waiting is not None and result.status == "waiting":
-                    kept = self._waiting.keep(asked, running.id, result, events, approver.questions)
+                    kept = self._waiting.keep(asked, running.id, result, events, approver.questions, writer)
                     yield _sse(writer.waits(kept.asking(), result))
                 else:
                     yield _sse(_ended(writer, result))
@@ -155,7 +155,7 @@ class FrontEnd:
         if not asked.answers:
             return agent.start(history=asked.conversation, stream=True, emit=events.append)
         kept = self._waiting_run(asked)
-        writer.continues([one.call.id for one in kept.asking()])
+        writer.continues(kept.writer)
         answers = kept.answers(asked.answers)
         events += kept.events
         running = agent.start(
