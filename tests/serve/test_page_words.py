@@ -74,6 +74,22 @@ def test_what_keeps_logs_from_being_read_is_said(home: Path) -> None:
     searching.close()
 
 
+def test_a_search_that_missed_logs_says_so_as_json_too(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library(asked(home))
+    assert search_screen(library, {"q": "apples"}).data["problem"] is None
+
+    def fails(self: FullText, *_: object) -> int:
+        raise LogError("the folder is on fire")
+
+    monkeypatch.setattr(FullText, "update", fails)
+    library.changed()
+    screen = search_screen(library, {"q": "apples"})
+    assert (screen.data["problem"], screen.data["total"]) == ("the folder is on fire", 2)
+    assert "the folder is on fire" in "".join(screen.body)
+    library.close()
+    library.query.close()
+
+
 def test_a_page_that_ends_does_not_read_the_rest(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "_PATIENCE", 0.01)
     query, may_go_on = asked(home), threading.Event()

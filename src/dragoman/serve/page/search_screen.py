@@ -51,9 +51,8 @@ def search_screen(library: Library, parameters: Parameters) -> Screen:
         body += _summary(found, address("/search", parameters))
     body += ['<ol class="hits" id="list">', *(_hit(hit, rows.get(hit.session)) for hit in hits), "</ol>"]
     body += [*pages("/search", parameters, page, max(1, -(-total // _ON_A_PAGE))), "</div>"]
-    return Screen(
-        "Search", "/search", body, {"total": total, "unread": found.unread, "hits": [_facts(hit) for hit in hits]}
-    )
+    data = {"total": total, "unread": found.unread, "problem": found.problem, "hits": [_facts(hit) for hit in hits]}
+    return Screen("Search", "/search", body, data)
 
 
 def _summary(found: Searched, again: str) -> Iterator[str]:
