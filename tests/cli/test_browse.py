@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from dragoman.cli.commands.browse import conversation_of
-from dragoman.cli.terminal.browser import Browser, Entry, Transcript, entries_of
-from dragoman.logs import Query
+from dragoman.cli.terminal.browser import Browser, Costs, Entry, Transcript, entries_of
+from dragoman.logs import Query, SessionRow
 from dragoman.logs.export import Conversation, Part, Said
 from tests.cli.conftest import User
 from tests.logs.samples import CLAUDE, CODEX
@@ -28,7 +29,7 @@ def query(tmp_path: Path) -> Query:
 
 
 def browser(query: Query, **options: Any) -> Browser:
-    return Browser(query.sessions(), lambda row: conversation_of(query, row), query.costs, **options)
+    return Browser(query.sessions(), lambda row: conversation_of(query, row), lambda rows: query.costs(), **options)
 
 
 def type_(program: Browser, *keys: str) -> Browser:
@@ -158,3 +159,25 @@ def test_a_session_of_fifty_thousand_entries_is_drawn_a_screen_at_a_time() -> No
 def test_without_a_terminal_it_is_said_what_to_use(user: User) -> None:
     done = user.types("browse")
     assert (done.code, "dragoman sessions" in done.err) == (2, True)
+
+
+def test_costs_are_asked_for_of_the_sessions_that_are_drawn_and_once(query: Query) -> None:
+    asked: list[list[str]] = []
+
+    def costs(rows: Sequence[SessionRow]) -> Costs:
+        asked.append([row.session for row in rows])
+        return {rows[0].session: (1.5, 1, None)}
+
+    program = Browser(query.sessions(), lambda row: conversation_of(query, row), costs)
+    assert not program.count()
+    first = program.content(120).get_line(0)
+    assert program.count()
+    assert not program.count()
+    shown = lines(program, 120)
+    assert "$1.50+" in shown[0]
+    assert "$" not in shown[1]
+    assert "$" not in str(first)
+    assert program.count()
+    lines(program, 120)
+    assert not program.count()
+    assert asked == [[row.session] for row in query.sessions()]

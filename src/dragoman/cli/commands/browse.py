@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 import click
@@ -32,7 +34,7 @@ def command(console: Console, *, session: str | None, asked: logs.Filter) -> Exi
     """
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         raise click.UsageError("This needs a terminal; `dragoman sessions` and `dragoman show` print.")
-    from dragoman.cli.terminal.browser import Browser
+    from dragoman.cli.terminal.browser import Browser, Costs
 
     query = query_of(console)
     rows = query.sessions(asked)
@@ -41,7 +43,13 @@ def command(console: Console, *, session: str | None, asked: logs.Filter) -> Exi
         return ExitCode.NO
 
     start = None if session is None else query.root_of(query.find(session))
-    Browser(rows, lambda row: conversation_of(query, row), query.costs, start).run()
+    everything = cache(query.costs)
+
+    def costs(some: Sequence[logs.SessionRow]) -> Costs:
+        found = query.costs_of(some)
+        return everything() if found is None else found
+
+    Browser(rows, lambda row: conversation_of(query, row), costs, start).run()
     return ExitCode.OK
 
 

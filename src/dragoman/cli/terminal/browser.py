@@ -206,11 +206,15 @@ class Browser:
         self,
         rows: Sequence[SessionRow],
         open_session: Callable[[SessionRow], Conversation],
-        costs: Callable[[], Costs] = dict,
+        costs: Callable[[Sequence[SessionRow]], Costs] = lambda rows: {},
         start: SessionRow | None = None,
     ) -> None:
         self._all, self._open_session, self._costs_of = rows, open_session, costs
-        self._costs: Costs = {}
+        self._costs: dict[str, tuple[float | None, int, int | None]] = {}
+        self._uncounted: dict[str, SessionRow] = {}
+        """Sessions that were drawn, and whose cost is not known yet: of all of them it is not asked for."""
+        self._ask: Callable[[], object] = lambda: None
+        """Has the costs of these counted beside the screen."""
         self._lock = threading.Lock()
         """One thing at a time asks the index: counting what sessions cost goes on beside the screen."""
         self.shown = list(rows)
@@ -255,6 +259,9 @@ class Browser:
         return [("class:at" if number == self.at else "", text)]
 
     def _cost(self, row: SessionRow) -> str:
+        if row.session not in self._costs:
+            self._uncounted[row.session] = row
+            self._ask()
         cost, unpriced, _ = self._costs.get(row.session, (None, 0, None))
         return "" if cost is None else f"{dollars(cost)}{'+' if unpriced else ''}"
 
@@ -405,17 +412,31 @@ class Browser:
         application = self.application()
 
         async def count() -> None:
-            self._costs = await asyncio.to_thread(self._counted)
-            application.invalidate()
+            is_asked = asyncio.Event()
+            self._ask = is_asked.set
+            is_asked.set()
+            while True:
+                await is_asked.wait()
+                is_asked.clear()
+                if await asyncio.to_thread(self.count):
+                    application.invalidate()
 
         def begin() -> None:
             application.create_background_task(count())
 
         application.run(pre_run=begin)
 
-    def _counted(self) -> Costs:
+    def count(self) -> bool:
+        """Counts what the sessions cost that were drawn without it; whether there were any."""
+        rows = list(self._uncounted.values())
+        if not rows:
+            return False
         with self._lock:
-            return self._costs_of()
+            found = self._costs_of(rows)
+        for row in rows:
+            self._costs[row.session] = found.get(row.session, (None, 0, None))
+            self._uncounted.pop(row.session, None)
+        return True
 
     def _keys(self, body: Window) -> KeyBindings:
         keys = KeyBindings()
