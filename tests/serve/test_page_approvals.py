@@ -165,6 +165,21 @@ async def test_a_call_is_asked_about_as_it_may_be_shown_and_run_as_it_is(protoco
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("answers, struck", [({"c0": True}, 1), ({"c0": False, "c1": True}, 1), ({"c1": True}, 1)])
+async def test_yes_to_one_of_two_calls_that_are_alike_is_for_that_one(
+    protocol: Name, answers: dict[str, bool], struck: int
+) -> None:
+    town = Town()
+    engine = ScriptedEngine([calling("a stone", "a stone"), "Done."])
+    front_end = FrontEnd(Orchestrator(engine, [town.tool], ASK), protocol, approvals=True)
+    asked = asked_in(await events_of(front_end, asking(protocol, ("user", "Hi"))))
+    given = {asked[call]: said for call, said in answers.items()}
+    again = asked_in(await events_of(front_end, answering(protocol, given)))
+    assert len(town.struck) == struck
+    assert set(again) == {"c0", "c1"} - set(answers)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_calls_of_one_id_are_asked_about_each_by_itself(protocol: Name) -> None:
     town = Town()
     with ScriptedEngine([calling("a stone"), calling("a tree"), calling("a friend"), "Done."]) as engine:

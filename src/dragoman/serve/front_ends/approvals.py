@@ -6,7 +6,7 @@ what a client sends only its answers count.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -67,8 +67,12 @@ class WaitingRun(msgspec.Struct, frozen=True):
 
     def answers(self, given: Mapping[str, Answer]) -> dict[str, Answer]:
         """The answers of a client as the run takes them: each for the very call that was asked about."""
+        # By the id of the call, since two calls may be alike: yes to one is not yes to the other.
+        times = Counter(question.call.id for question in self.questions.values())
         return {
-            question.digest: msgspec.structs.replace(given[id], by="the page", digest=question.digest)
+            question.call.id if times[question.call.id] == 1 else question.digest: msgspec.structs.replace(
+                given[id], by="the page", digest=question.digest
+            )
             for id, question in self.questions.items()
             if id in given
         }
