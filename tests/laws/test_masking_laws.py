@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
@@ -118,6 +119,16 @@ def test_a_secret_is_found_with_escapes(key: str) -> None:
     assert MASKER.text("0000000   " + "   ".join(key)) == f"0000000   {MASK}"
     for escaped in (re.sub(r"([^\w\s])", r"\\\1", key), key.replace("'", "'\\''"), repr(key.encode())[2:-1]):
         assert MASKER.text(f"<{escaped}>") == f"<{MASK}>"
+
+
+@pytest.mark.parametrize("key", ["x'y\"z$`~^{}[]", "it's'my'secret", "'''quoted'''"])
+def test_a_secret_with_quotes_is_found_however_a_shell_is_given_it(key: str) -> None:
+    masker = Masker([key])
+    for escaped in (shlex.quote(key)[1:-1], key.replace("'", "'\\''")):
+        for text in (f"'{escaped}'", json.dumps(f"'{escaped}'")[1:-1]):
+            assert masker.text(text) == f"'{MASK}'"
+            stream = masker.stream()
+            assert "".join(map(stream.add, text)) + stream.end() == f"'{MASK}'"
 
 
 @given(keys, st.integers(1, 8), st.integers(0, 3))

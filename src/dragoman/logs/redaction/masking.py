@@ -94,7 +94,7 @@ _STYLE: Final = re.compile(r"(?:\x1b\[[0-9;:]{0,20}[mK]){1,4}")
 _CUT_STYLE: Final = re.compile(r"(?:\x1b\[[0-9;:]{0,20}[mK]){0,3}\x1b(?:\[[0-9;:]{0,20})?")
 _LOOSE_STYLE: Final = rf"(?:{_STYLE.pattern})?"
 # Where a character may be written as something longer.
-_ESCAPE: Final = r"%[0-9A-Fa-f]|\\(?:[ux0-7]|[^\w\s])|&[#a-z]"
+_ESCAPE: Final = r"%[0-9A-Fa-f]|\\(?:[ux0-7]|[^\w\s])|&[#a-z]|'\\?\"'"
 
 
 class _Found(NamedTuple):
@@ -241,8 +241,8 @@ _NAMED: Final = {
     ">": {"&gt;"},
     # Python's `repr` escapes a quote or not, depending on which others are there.
     '"': {"&quot;", '\\"', '\\\\\\"'},
-    # The last two are those of a shell.
-    "'": {"&apos;", "\\'", "\\\\\\'", "'\\''", "'\\\\''"},
+    # The last four are those of a shell, as people write it and as Python's `shlex.quote` does; also in JSON.
+    "'": {"&apos;", "\\'", "\\\\\\'", "'\\''", "'\\\\''", "'\"'\"'", "'\\\"'\\\"'"},
     "\\": {"\\\\", "\\\\\\\\"},
 }
 
