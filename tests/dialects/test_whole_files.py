@@ -175,10 +175,17 @@ def test_an_edit_of_nothing_by_blanks_is_refused_in_claude_code() -> None:
     assert left("claude_code", edit_call("claude_code", "f.txt", "", " \t"), None) == b" \t"
 
 
-def test_qwen_code_writes_a_second_mark_in_one_encoding() -> None:
-    for codec, marks in {"utf-16-le": 1, "utf-16-be": 2}.items():
+def test_qwen_code_writes_a_second_mark_in_utf_16() -> None:
+    for codec, marks in {"utf-8": 1, "utf-16-le": 2, "utf-16-be": 2}.items():
         written = left("qwen_code", write_call("qwen_code", "f.txt", "\ufeffx"), "\ufeffa".encode(codec))
         assert written == ("\ufeff" * marks + "x").encode(codec)
+
+
+def test_opencode_writes_two_marks_as_one_and_three_as_two() -> None:
+    for before, given in ((MARK + b"a", 3), (b"a", 3), (None, 3), (MARK * 3 + b"a", 3)):
+        call = write_call("opencode", "f.txt", "\ufeff" * given + "x")
+        assert left("opencode", call, before) == MARK * 2 + b"x"
+    assert left("opencode", edit_call("opencode", "f.txt", "a", "\ufeffb"), MARK * 4 + b"a\n") == MARK * 3 + b"b\n"
 
 
 @pytest.mark.parametrize(

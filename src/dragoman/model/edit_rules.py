@@ -80,11 +80,11 @@ class Step(Value, frozen=True):
     limit."""
 
 
-ByteOrderMark = Literal["kept", "not_twice", "not_twice_but_high_first", "not_alone", "one", "text", "text_once"]
+ByteOrderMark = Literal["kept", "not_twice", "not_twice_in_utf_8", "not_alone", "one", "text", "text_once"]
 """What a byte order mark is: `kept` before the text, whatever that begins with; not written where the new text begins
-with one (`not_twice`; in UTF-16 with the high byte first it may be), nor where there is no text (`not_alone`); `one`,
-however many that has; or `text` of the first line, which goes with it (`text_once`: of several in the new text, one is
-written)."""
+with one (`not_twice`; in UTF-16 it may be, `not_twice_in_utf_8`), nor where there is no text (`not_alone`); `one`,
+where the text has up to two (of more, two are left out); or `text` of the first line, which goes with it (`text_once`:
+those of the new text are written as in `one`)."""
 
 
 class PatchRules(Value, frozen=True):

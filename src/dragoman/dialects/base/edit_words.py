@@ -112,11 +112,11 @@ _WHOLE_ENDS: Final = {
 _WHOLE_MARKS: Final = {
     "kept": "the file's byte order mark stays, and one of the text comes after it",
     "not_twice": "the file's byte order mark stays",
-    "not_twice_but_high_first": "the file's byte order mark stays",
+    "not_twice_in_utf_8": "the file's byte order mark stays",
     "not_alone": "the file's byte order mark stays before a text that is not empty",
-    "one": "the file's byte order mark stays, and never more than one is written",
+    "one": "the file's byte order mark stays, and two are written as one",
     "text": "the file's byte order mark goes",
-    "text_once": "the file's byte order mark goes, and no more than one of the text is written",
+    "text_once": "the file's byte order mark goes, and two of the text are written as one",
 }
 _ENCODINGS: Final = {
     "any": "in the file's encoding if that has all characters, else in UTF-8",
@@ -132,9 +132,9 @@ _NEWLINES: Final = {
 _MARKS = {
     "kept": "",
     "not_twice": "a byte order mark is not written twice",
-    "not_twice_but_high_first": "a byte order mark is not written twice, but in UTF-16 with the high byte first",
+    "not_twice_in_utf_8": "a byte order mark is not written twice, but in UTF-16",
     "not_alone": "a byte order mark is not written twice, nor alone",
-    "one": "one byte order mark is written, however many there are",
+    "one": "two byte order marks are written as one",
     "text": "a byte order mark is text of the first line",
     "text_once": "a byte order mark is text of the first line",
 }

@@ -159,7 +159,7 @@ CHANGES = change_results(_updated, shown=_excerpt)
 
 WRITE_RULES = EditRules(
     read_first=True,
-    whole_file=WholeFileRules(line_ends="any", byte_order_mark="not_twice_but_high_first"),
+    whole_file=WholeFileRules(line_ends="any", byte_order_mark="not_twice_in_utf_8"),
     encoding="that_fits",
 )
 """Seen with 0.15.10 and 0.24.4 on loopback. The client writes "?" for a character that the file's encoding lacks; here
@@ -194,7 +194,7 @@ EDIT_RULES = EditRules(
     empty_old="create",
     read_first=True,
     notebooks=False,
-    byte_order_mark="not_twice_but_high_first",
+    byte_order_mark="not_twice_in_utf_8",
     texts_view="kept",
     line_ends="any",
     encoding="that_fits",

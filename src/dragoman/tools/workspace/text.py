@@ -134,9 +134,9 @@ def with_mark(text: str, encoding: Encoding) -> tuple[str, Encoding]:
 def without_second_mark(text: str, encoding: Encoding, mark: ByteOrderMark) -> str:
     """An edited text without the byte order marks that the rules do not write again."""
     if mark == "one":
-        rest = text.lstrip("\ufeff")
+        rest = text.removeprefix("\ufeff").removeprefix("\ufeff")  # as opencode 1.18.33 does
         return rest if encoding.mark or rest == text else f"\ufeff{rest}"
-    twice = mark == "kept" or (mark == "not_twice_but_high_first" and encoding.codec == "utf-16-be")
+    twice = mark == "kept" or (mark == "not_twice_in_utf_8" and encoding.codec != "utf-8")
     return text if twice or mark == "text" or not encoding.mark else text.removeprefix("\ufeff")
 
 
