@@ -194,8 +194,6 @@ REASONS = (
     Reason("claude-code,gemini-cli,qwen-code,copilot", "*", "text", "(?i)output (was )?too large", "1\n2\n3\n", KEPT),
     Reason("codex", "exec_command", "text", "truncated output", "Characters cut", KEPT),
     Reason("opencode,pi", "bash", "text", "18002\n18003", "1\n2\n3\n", KEPT),
-    Reason("claude-code", "Edit", "text", "has been updated", "File created", "made-the-file"),
-    Reason("gemini-cli,qwen-code", "replace,edit", "text", "Created new file", "created and wrote", PROSE),
     Reason("claude-code", "NotebookEdit", "text", r"Inserted cell \w+ with", "Inserted cell with", CHANCE),
     Reason("claude-code", "MultiEdit", "text", "Applied 2 edits", "has been updated", NEWEST),
     Reason("cline", "read_files", "text", r"'-'\)\"|\\n2 \| ", r"\| \"", "last-newline"),
