@@ -120,6 +120,13 @@ def test_two_builders_at_once_make_each_part_once(home: Path, tmp_path: Path) ->
         assert len(query.index.files()) == once
 
 
+def test_what_a_killed_builder_was_writing_is_no_part(tmp_path: Path) -> None:
+    place = place_of(str(tmp_path))
+    assert place.put_new("manifest/a.json", b"{}")
+    (tmp_path / "manifest" / ".new-a1b2c3").write_bytes(b"{")
+    assert [one.name for one in place.listed("manifest")] == ["manifest/a.json"]
+
+
 def test_a_log_that_cannot_be_read_costs_no_other_and_is_tried_again(home: Path, tmp_path: Path) -> None:
     (home / "broken.jsonl.gz").write_bytes(b"\x1f\x8b\x08" + b"\xff" * 40)
     for _ in range(3):

@@ -142,7 +142,13 @@ def built_on_dask(
     except ImportError as error:
         raise MissingExtra("dask", "building on a Dask cluster", "distributed") from error
     if scheduler is None:
-        cluster = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+        # Without a dashboard the scheduler serves figures about itself all the same, on port 8787 if none is given.
+        cluster = distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        )
         with cluster, distributed.Client(cluster) as client:
             return _counted(plan, _by_dask(distributed, client, plan.order, plan.parts), progress)
     order = plan.order

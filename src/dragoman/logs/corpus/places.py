@@ -86,6 +86,10 @@ def place_of(address: str) -> Place:
     return Bucket(address.rstrip("/"))
 
 
+_TEMPORARY: Final = ".new-"
+"""How files begin that are not written to their end; a process that is killed leaves one."""
+
+
 class Folder(Place):
     """A folder of this machine."""
 
@@ -102,6 +106,8 @@ class Folder(Place):
         for folder, _, names in os.walk(self.path / below):
             for name in names:
                 path = Path(folder, name)
+                if name.startswith(_TEMPORARY):
+                    continue
                 with suppress(OSError):
                     status = path.stat()
                     facts = f"{status.st_size}-{status.st_mtime_ns}"
@@ -126,7 +132,7 @@ class Folder(Place):
         with writing(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # A name that is linked to a whole file is there at once or not at all, and a link replaces nothing.
-            descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+            descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
             try:
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(data)
