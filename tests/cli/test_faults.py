@@ -269,6 +269,7 @@ def test_nothing_is_measured_by_the_clock_on_the_wall() -> None:
     assert used == [
         "cli/commands/usage.py",
         "cli/records.py",
+        "config/files/scratch.py",
         "logs/archive.py",
         "logs/corpus/build.py",
         "serve/page/growing.py",
