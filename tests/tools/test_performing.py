@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from dragoman.model import (
 from dragoman.registry import TOOLS
 from dragoman.tools import DiskWorkspace, MemoryWorkspace, Tool, perform, standard_context
 from dragoman.tools.running import outcome_of
-from dragoman.tools.running.operation_runner import as_outcome
+from dragoman.tools.running.operation_runner import LARGEST_RESULT, as_outcome
 
 DOT = Media("image/png", data="AA==")
 PAGE = Media("application/pdf", data="AA==", name="a.pdf")
@@ -123,3 +124,18 @@ def test_every_standard_tool_is_named_and_described_as_its_operation(tag: str) -
     assert isinstance(tool, Tool)
     assert tool.operation is op.OPERATIONS[tag]
     assert (tool.name, tool.kind) == (tag, op.OPERATIONS[tag].kind)
+
+
+def test_no_more_of_a_large_list_is_looked_at_than_may_be_told() -> None:
+    looked = 0
+
+    class Endless(list[None]):
+        def __iter__(self) -> Iterator[None]:
+            nonlocal looked
+            while True:
+                looked += 1
+                yield None
+
+    with pytest.raises(ToolError, match="larger than"):
+        as_outcome([[Endless()]])
+    assert looked <= LARGEST_RESULT // 16 + 1

@@ -5,7 +5,7 @@ Rule: this is the one place where an exception of a tool becomes a `Failure`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -246,7 +246,9 @@ def as_outcome(value: Any) -> out.Outcome:
 
     try:
         media: list[out.Media] = []
-        if isinstance(value, dict | list | tuple) and _media_in(value, media):
+        if isinstance(value, dict | list | tuple) and not _has_room_for(value, media, iter(range(_MOST_VALUES))):
+            raise TooLarge
+        if media:
             return _content(value, media)
         return out.JsonOutcome(to_json(value, most=LARGEST_RESULT))
     except TooLarge:
@@ -260,14 +262,24 @@ _MEDIA_DEPTH: Final = 4
 """Levels of lists and dicts that are searched for media; deeper ones are written as JSON with the rest."""
 
 
-def _media_in(value: Any, found: list[out.Media], depth: int = _MEDIA_DEPTH) -> bool:
-    """Whether there are media in lists and dicts; they are added to `found`."""
+_MOST_VALUES: Final = LARGEST_RESULT // 16
+"""As many values as a result may have: `to_json` counts each as 16 characters."""
+
+
+def _has_room_for(value: Any, media: list[out.Media], left: Iterator[int], depth: int = _MEDIA_DEPTH) -> bool:
+    """Whether a value holds no more than may be told; its media are added to `media` as they are found."""
     if isinstance(value, out.Media):
-        found.append(measured(value))
-    elif depth and isinstance(value, dict | list | tuple):
+        media.append(measured(value))
+    elif depth:
         for inner in value.values() if isinstance(value, dict) else value:
-            _media_in(inner, found, depth - 1)
-    return bool(found)
+            if next(left, None) is None:
+                return False
+            if isinstance(inner, _SEARCHED) and not _has_room_for(inner, media, left, depth - 1):
+                return False
+    return True
+
+
+_SEARCHED: Final = (out.Media, dict, list, tuple)
 
 
 def _content(value: Any, media: list[out.Media]) -> out.Outcome:
