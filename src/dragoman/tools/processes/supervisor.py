@@ -146,8 +146,12 @@ def _members(numbers: Iterable[int], family: set[int], brand: Brand | None) -> t
             unsure = unsure or not os.path.exists(f"{PROCESS_FILES}/{number}")
             continue
         parents[number], starts[number] = status
-        if brand is not None and _bears(number, brand):
-            family.add(number)
+        if brand is not None:
+            limits = _contents(f"{PROCESS_FILES}/{number}/limits")
+            if _show(limits, brand):
+                family.add(number)
+            # It may have started a copy of itself since its status was read.
+            unsure = unsure or (not limits and _status(number) is None)
     family |= _below(family, parents, set())
     return {number: starts[number] for number in family if number in starts}, unsure
 
@@ -249,9 +253,8 @@ def brand_below(own: Brand, chance: int) -> Brand | None:
     return None
 
 
-def _bears(process: int, brand: Brand) -> bool:
+def _show(limits: bytes, brand: Brand) -> bool:
     """Whether the limits of a process are those of a brand, or lower ones, to which it alone can have led."""
-    limits = _contents(f"{PROCESS_FILES}/{process}/limits")
     for name, most in zip(_BRAND_LINES, brand, strict=True):
         _, found, rest = limits.partition(name)
         hard = rest.split(None, 2)[1:2] if found else []
